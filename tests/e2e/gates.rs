@@ -145,7 +145,8 @@ fn verify(scene: &Scene) {
     let machine = scene.path("record/machine.json");
     let whole = std::fs::read(&machine).unwrap();
     std::fs::write(&machine, "nonsense").unwrap();
-    scene.run(&["verify", "record"]).expect(2);
+    let said = scene.run(&["verify", "record"]).expect(1);
+    assert!(said.stdout.contains("machine.sum"), "{}", said.stdout);
     std::fs::write(&machine, whole).unwrap();
     // Each trial of this version has a checksum.
     std::fs::remove_file(scene.path("record/trials.sum")).unwrap();
@@ -234,6 +235,19 @@ fn a_search_or_an_overload_takes_no_gates() {
     }
 }
 
+fn overload() -> Load {
+    let second = Duration::from_secs(1);
+    let overload = Overload {
+        steps: vec![0.5, 2.0, 0.5],
+        capacity_per_s: Some(1000.0),
+        arrival: Arrival::Poisson,
+        clients: 100,
+        ladder: Vec::new(),
+        rung: 10 * second,
+    };
+    Load::beyond(overload, 10 * second, second)
+}
+
 /// Trials at different rates were held against each other.
 #[test]
 fn the_records_of_a_search_and_an_overload_are_not_compared() {
@@ -250,18 +264,9 @@ fn the_records_of_a_search_and_an_overload_are_not_compared() {
         confirm: 30 * second,
         curve: Vec::new(),
     };
-    let overload = Overload {
-        steps: vec![0.5, 2.0, 0.5],
-        capacity_per_s: Some(1000.0),
-        arrival: Arrival::Poisson,
-        clients: 100,
-        ladder: Vec::new(),
-        rung: 10 * second,
-    };
     let sought = Load::sought(search, 10 * second, second);
-    let beyond = Load::beyond(overload, 10 * second, second);
     store(&made_up::record_of_rounds(1), &scene.path("rounds"));
-    for (load, name) in [(sought, "a search"), (beyond, "an overload")] {
+    for (load, name) in [(sought, "a search"), (overload(), "an overload")] {
         let mut record = made_up::record_of_rounds(1);
         record.plan.loads = vec![load];
         record.trials.clear();
@@ -415,6 +420,38 @@ fn files_that_are_not_of_the_record_do_not_hold() {
     let trials = std::fs::read_to_string(scene.path("record/trials.jsonl")).unwrap();
     let expected = "record: 1 difference from the checksums\n";
     changed("trials.jsonl", &contradicting(&trials), expected);
+}
+
+/// The page of a search or an overload shows a line of the machine alone.
+#[test]
+fn another_machine_does_not_hold() {
+    let scene = Scene::new();
+    let mut record = made_up::record_of_rounds(1);
+    record.plan.loads = vec![overload()];
+    record.trials.truncate(1);
+    let trial = &mut record.trials[0];
+    trial.load = record.plan.loads[0].clone();
+    trial.end = bakeoff_record::TrialEnd::Interrupted;
+    trial.result = None;
+    store(&record, &scene.path("record"));
+    let page = scene.path("record/report.html");
+    let draw = ["report", "record", "--format", "html", "--output"];
+    let draw = [&draw[..], &[page.to_str().unwrap()]].concat();
+    scene.run(&draw).expect(0);
+    let said = scene.run(&["verify", "record"]).expect(0);
+    assert!(said.stdout.contains("all of it holds"), "{}", said.stdout);
+    let file = scene.path("record/machine.json");
+    let machine = std::fs::read_to_string(&file).unwrap();
+    let changed = machine.replacen("\"memory_bytes\": ", "\"memory_bytes\": 9", 1);
+    assert_ne!(changed, machine);
+    std::fs::write(&file, &changed).unwrap();
+    let said = scene.run(&["verify", "record"]).expect(1);
+    assert!(said.stdout.contains("machine.sum"), "{}", said.stdout);
+    // Records from before there was a checksum hold as far as they can be checked.
+    std::fs::remove_file(scene.path("record/machine.sum")).unwrap();
+    let said = scene.run(&["verify", "record"]).expect(0).stdout;
+    let is_said = said.contains("machine.json is not covered");
+    assert!(is_said && !said.contains("all of it holds"), "{said}");
 }
 
 /// Trials of which one has a smallest latency above its largest, in lines as long as they were.
