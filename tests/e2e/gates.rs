@@ -463,6 +463,22 @@ fn contradicting(trials: &str) -> String {
     changed
 }
 
+/// Otava takes a `nan` for a number, and then finds nothing.
+#[test]
+fn a_line_for_otava_says_what_it_lacks() {
+    let scene = Scene::new();
+    let mut record = made_up::record_of_rounds(3);
+    store(&record, &scene.path("some"));
+    let report = |record: &str| scene.run(&["report", record, "--format", "otava"]);
+    report("some").expect(0).says(" values are nan, because");
+    for trial in &mut record.trials {
+        trial.end = bakeoff_record::TrialEnd::Interrupted;
+        trial.result = None;
+    }
+    store(&record, &scene.path("none"));
+    report("none").expect(4).says(" values are nan, because");
+}
+
 /// Each ended in a panic.
 #[test]
 fn a_record_that_nobody_can_judge_is_refused_and_left_out() {

@@ -514,7 +514,10 @@ fn print(
         needed_again: Some(needed_again.to_owned()),
         is_printed: true,
     };
-    Ok(output::document(&report.shown(&shown)?)?)
+    output::document(&report.shown(&shown)?)?;
+    // The campaign has an exit code of its own.
+    report::holes(report, flags.format);
+    Ok(())
 }
 
 /// The machine that servers run on, and how this campaign was begun.
