@@ -3,6 +3,12 @@
 # job. Its variables are set in action.yml.
 set -euo pipefail
 
+no_release() {
+    echo "::error::no release \`$BAKEOFF_REF\` of this action was downloaded; use the tag of a" \
+        "release, such as @v0.1.0, or build bakeoff and set \`program\`"
+    exit 1
+}
+
 download() {
     case $(uname -m) in
     x86_64) name=bakeoff-x86_64-unknown-linux-musl ;;
@@ -12,13 +18,30 @@ download() {
         exit 1
         ;;
     esac
+    # Empty where the action is used as `./`.
+    if [ -z "$BAKEOFF_REPOSITORY" ] || [ -z "$BAKEOFF_REF" ]; then
+        no_release
+    fi
     folder=${RUNNER_TEMP:-/tmp}/bakeoff-$BAKEOFF_REF
     mkdir -p "$folder"
     gh release download "$BAKEOFF_REF" --repo "$BAKEOFF_REPOSITORY" --dir "$folder" --clobber \
-        --pattern "$name" --pattern SHA256SUMS
+        --pattern "$name" --pattern SHA256SUMS || no_release
     (cd "$folder" && grep " $name\$" SHA256SUMS | sha256sum --check --quiet --strict)
     chmod 755 "$folder/$name"
     BAKEOFF=$folder/$name
+}
+
+# Whether all contenders did their work, so that 4 means no more than rounds that cannot tell. It is
+# also the end of a campaign in which one did not start, died or gave wrong answers.
+did_their_work() {
+    case ${arguments[0]:-} in
+    run | race) ;;
+    *) return 1 ;;
+    esac
+    local report
+    report=$(mktemp)
+    "$BAKEOFF" report "$BAKEOFF_RECORD" --format json --output "$report" 2>/dev/null &&
+        grep -q '"failing":\[\]' "$report"
 }
 
 case ${BAKEOFF_UNDECIDED:-warn} in
@@ -55,11 +78,14 @@ case $code in
 0) ;;
 3) echo "::error::a gate was breached" ;;
 4)
-    if [ "${BAKEOFF_UNDECIDED:-warn}" = warn ]; then
+    if ! did_their_work; then
+        echo "::error::nothing valid was measured, or a contender did not do its work; see the log"
+    elif [ "${BAKEOFF_UNDECIDED:-warn}" = warn ]; then
         echo "::warning::the rounds cannot tell; add rounds, or use a quieter machine"
         exit 0
+    else
+        echo "::error::the rounds cannot tell"
     fi
-    echo "::error::the rounds cannot tell"
     ;;
 *) echo "::error::bakeoff ended with $code" ;;
 esac

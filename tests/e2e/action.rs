@@ -1,7 +1,7 @@
 //! The script of `action.yml`: exit codes become what GitHub shows, and the record a summary.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::locks;
@@ -9,6 +9,11 @@ use crate::support::scene::Scene;
 
 /// Runs the script as the action does, with these arguments for this program.
 fn act(scene: &Scene, program: &Path, arguments: &str, undecided: &str) -> Output {
+    let mut command = action(scene, arguments, undecided);
+    command.env("BAKEOFF", program).output().unwrap()
+}
+
+fn action(scene: &Scene, arguments: &str, undecided: &str) -> Command {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/action.sh");
     let mut command = scene.settle(Command::new("bash"));
     command.arg(script);
@@ -16,20 +21,34 @@ fn act(scene: &Scene, program: &Path, arguments: &str, undecided: &str) -> Outpu
         scene.write(name, "");
     }
     command
-        .env("BAKEOFF", program)
         .env("BAKEOFF_ARGUMENTS", arguments)
         .env("BAKEOFF_RECORD", "record")
         .env("BAKEOFF_UNDECIDED", undecided)
         .env("GITHUB_OUTPUT", scene.path("output"))
         .env("GITHUB_STEP_SUMMARY", scene.path("summary"));
-    command.output().unwrap()
+    command
+}
+
+/// A program like bakeoff that ends with the code after its command, and has a report to write of
+/// what it measured.
+const ENDING: &str = r#"#!/bin/sh
+case "$1" in
+report) cat report.json >"$6" ;;
+*) exit "$2" ;;
+esac
+"#;
+
+fn program(scene: &Scene, text: &str) -> PathBuf {
+    let program = scene.write("bakeoff", text);
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    program
 }
 
 #[test]
 fn an_exit_code_becomes_a_red_build_a_warning_or_nothing() {
     let scene = Scene::new();
-    let program = scene.write("bakeoff", "#!/bin/sh\nexit \"$2\"\n");
-    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let program = program(&scene, ENDING);
+    scene.write("report.json", r#"{"answer":{"failing":[],"late":[]}}"#);
     for (code, undecided, ends, says) in [
         (0, "warn", 0, ""),
         (1, "warn", 1, "::error::bakeoff ended with 1"),
@@ -39,7 +58,7 @@ fn an_exit_code_becomes_a_red_build_a_warning_or_nothing() {
         (4, "fail", 4, "::error::the rounds cannot tell"),
         (0, "perhaps", 2, "write warn or fail"),
     ] {
-        let output = act(&scene, &program, &format!("end\n{code}\n"), undecided);
+        let output = act(&scene, &program, &format!("race\n{code}\n"), undecided);
         let text = String::from_utf8(output.stdout).unwrap();
         assert_eq!(
             output.status.code(),
@@ -52,6 +71,58 @@ fn an_exit_code_becomes_a_red_build_a_warning_or_nothing() {
         let is_noted = noted.contains(&format!("exit-code={code}\n"));
         assert_eq!(is_noted, undecided != "perhaps", "{noted}");
     }
+}
+
+/// A commit, a branch and `./` have no release.
+#[test]
+fn a_release_that_is_not_there_is_named() {
+    let scene = Scene::new();
+    let client = scene.write(
+        "bin/gh",
+        "#!/bin/sh\necho 'release not found' >&2\nexit 1\n",
+    );
+    std::fs::set_permissions(&client, PermissionsExt::from_mode(0o755)).unwrap();
+    let folder = client.parent().unwrap().to_str().unwrap();
+    let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
+    for (repository, reference) in [("", ""), ("somebody/bakeoff", "main")] {
+        let mut command = action(&scene, "race\na\nb\n", "warn");
+        command
+            .env("BAKEOFF", "")
+            .env("BAKEOFF_REPOSITORY", repository)
+            .env("BAKEOFF_REF", reference)
+            .env("RUNNER_TEMP", scene.path("tmp"))
+            .env("PATH", &path);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let named = format!("::error::no release `{reference}` of this action was downloaded");
+        assert!(
+            text.starts_with(&named) && text.contains("set `program`"),
+            "{text}"
+        );
+    }
+}
+
+/// A branch that crashed at its start, or answered with errors, had a green build.
+#[test]
+fn a_contender_that_did_not_do_its_work_is_no_warning() {
+    let scene = Scene::new();
+    let program = program(&scene, ENDING);
+    let red = |command: &str| {
+        let output = act(&scene, &program, &format!("{command}\n4\n"), "warn");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{command}: {text}");
+        assert!(text.contains("did not do its work"), "{text}");
+    };
+    // There is no record.
+    red("race");
+    let failing = r#"{"answer":{"failing":["b at app, c50: it died."]}}"#;
+    scene.write("report.json", failing);
+    red("race");
+    red("run");
+    // The record may be of another command.
+    scene.write("report.json", r#"{"answer":{"failing":[]}}"#);
+    red("compare");
 }
 
 #[test]
@@ -91,8 +162,7 @@ esac
 fn a_search_and_an_overload_become_a_summary_too() {
     for command in ["find", "overload"] {
         let scene = Scene::new();
-        let program = scene.write("bakeoff", SEARCHING);
-        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        let program = program(&scene, SEARCHING);
         let output = act(&scene, &program, &format!("{command}\nnginx\n"), "warn");
         let text = String::from_utf8(output.stdout).unwrap();
         assert_eq!(output.status.code(), Some(0), "{command}: {text}");

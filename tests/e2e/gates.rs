@@ -1,7 +1,9 @@
 //! What CI asks for: one exit code for two versions, conditions, and whether a record still holds.
 
 use std::path::Path;
+use std::time::Duration;
 
+use bakeoff_plan::{Arrival, Load, Overload, Search, goals};
 use serde_json::Value;
 
 use crate::published_site::{made_up, store};
@@ -143,7 +145,8 @@ fn verify(scene: &Scene) {
     let machine = scene.path("record/machine.json");
     let whole = std::fs::read(&machine).unwrap();
     std::fs::write(&machine, "nonsense").unwrap();
-    scene.run(&["verify", "record"]).expect(2);
+    let said = scene.run(&["verify", "record"]).expect(1);
+    assert!(said.stdout.contains("machine.sum"), "{}", said.stdout);
     std::fs::write(&machine, whole).unwrap();
     // Each trial of this version has a checksum.
     std::fs::remove_file(scene.path("record/trials.sum")).unwrap();
@@ -185,6 +188,10 @@ fn wrong_gates_and_conditions_are_refused_before_anything_is_measured() {
         &[&race[..], &["--fail-if", "p99 > 5"]].concat(),
         "is not a limit for p99",
     );
+    refused(
+        &[&race[..], &["--rate", "500", "--fail-if", "rate < 400"]].concat(),
+        "the condition `rate < 400` fits no load here",
+    );
     let run = ["run", "smoke", "--contender", "nginx-default"];
     refused(
         &[&run[..], &["--gate", "rate=5%"]].concat(),
@@ -197,6 +204,86 @@ fn wrong_gates_and_conditions_are_refused_before_anything_is_measured() {
     assert!(said.stderr.contains("does not see the server's process"));
     scene.run(&["verify", "missing"]).expect(2);
     scene.run(&["compare", "missing", "a", "b"]).expect(2);
+}
+
+/// A plan to which a search or an overload is added.
+const NO_ROUNDS: &str = r#"
+name = "no-rounds"
+workloads = ["synthetic"]
+
+[[contender]]
+name = "nginx"
+server = "nginx"
+
+[[contender]]
+name = "caddy"
+server = "caddy"
+"#;
+
+/// Neither was held against anything, and the exit code was 0.
+#[test]
+fn a_search_or_an_overload_takes_no_gates() {
+    let scene = Scene::new();
+    for kind in ["search", "overload"] {
+        scene.write("plan.toml", &format!("{NO_ROUNDS}\n[[{kind}]]\n"));
+        for held in [["--gate", "p99=5%"], ["--fail-if", "p99 > 1ns"]] {
+            let run = ["run", "./plan.toml", "--out", "none", held[0], held[1]];
+            let said = scene.run(&run).expect(2);
+            said.says("--gate and --fail-if are for plans with rounds");
+            assert!(!scene.path("none").exists(), "{kind} {held:?}");
+        }
+    }
+}
+
+fn overload() -> Load {
+    let second = Duration::from_secs(1);
+    let overload = Overload {
+        steps: vec![0.5, 2.0, 0.5],
+        capacity_per_s: Some(1000.0),
+        arrival: Arrival::Poisson,
+        clients: 100,
+        ladder: Vec::new(),
+        rung: 10 * second,
+    };
+    Load::beyond(overload, 10 * second, second)
+}
+
+/// Trials at different rates were held against each other.
+#[test]
+fn the_records_of_a_search_and_an_overload_are_not_compared() {
+    let scene = Scene::new();
+    let second = Duration::from_secs(1);
+    let search = Search {
+        goals: goals(&[], &[0.001]),
+        arrival: Arrival::Poisson,
+        clients: 100,
+        sum: 60 * second,
+        exceed: 0.5,
+        width: 0.02,
+        budget: 3600 * second,
+        confirm: 30 * second,
+        curve: Vec::new(),
+    };
+    let sought = Load::sought(search, 10 * second, second);
+    store(&made_up::record_of_rounds(1), &scene.path("rounds"));
+    for (load, name) in [(sought, "a search"), (overload(), "an overload")] {
+        let mut record = made_up::record_of_rounds(1);
+        record.plan.loads = vec![load];
+        record.trials.clear();
+        let folder = name.replace(' ', "-");
+        store(&record, &scene.path(&folder));
+        let expected = format!("{folder} is of {name}, which has no rounds to compare");
+        let contenders = ["nginx-default", "nginx-optimized"];
+        let within = ["compare", &folder, contenders[0], contenders[1]];
+        scene.run(&within).expect(2).says(&expected);
+        for across in [["rounds", &folder], [&folder, "rounds"]] {
+            let across = ["compare", across[0], across[1], "--force"];
+            scene.run(&across).expect(2).says(&expected);
+        }
+        let gate = ["--gate", "rate=5%", "--baseline", &folder];
+        let run = [&["run", "smoke", "--out", "none"][..], &gate].concat();
+        scene.run(&run).expect(2).says(&expected);
+    }
 }
 
 #[test]
@@ -335,6 +422,38 @@ fn files_that_are_not_of_the_record_do_not_hold() {
     changed("trials.jsonl", &contradicting(&trials), expected);
 }
 
+/// The page of a search or an overload shows a line of the machine alone.
+#[test]
+fn another_machine_does_not_hold() {
+    let scene = Scene::new();
+    let mut record = made_up::record_of_rounds(1);
+    record.plan.loads = vec![overload()];
+    record.trials.truncate(1);
+    let trial = &mut record.trials[0];
+    trial.load = record.plan.loads[0].clone();
+    trial.end = bakeoff_record::TrialEnd::Interrupted;
+    trial.result = None;
+    store(&record, &scene.path("record"));
+    let page = scene.path("record/report.html");
+    let draw = ["report", "record", "--format", "html", "--output"];
+    let draw = [&draw[..], &[page.to_str().unwrap()]].concat();
+    scene.run(&draw).expect(0);
+    let said = scene.run(&["verify", "record"]).expect(0);
+    assert!(said.stdout.contains("all of it holds"), "{}", said.stdout);
+    let file = scene.path("record/machine.json");
+    let machine = std::fs::read_to_string(&file).unwrap();
+    let changed = machine.replacen("\"memory_bytes\": ", "\"memory_bytes\": 9", 1);
+    assert_ne!(changed, machine);
+    std::fs::write(&file, &changed).unwrap();
+    let said = scene.run(&["verify", "record"]).expect(1);
+    assert!(said.stdout.contains("machine.sum"), "{}", said.stdout);
+    // Records from before there was a checksum hold as far as they can be checked.
+    std::fs::remove_file(scene.path("record/machine.sum")).unwrap();
+    let said = scene.run(&["verify", "record"]).expect(0).stdout;
+    let is_said = said.contains("machine.json is not covered");
+    assert!(is_said && !said.contains("all of it holds"), "{said}");
+}
+
 /// Trials of which one has a smallest latency above its largest, in lines as long as they were.
 fn contradicting(trials: &str) -> String {
     let (before, after) = trials.split_once("\"max_ns\":").unwrap();
@@ -342,6 +461,22 @@ fn contradicting(trials: &str) -> String {
     let changed = format!("{before}\"max_ns\":{:digits$}{}", 1, &after[digits..]);
     assert_eq!(changed.len(), trials.len());
     changed
+}
+
+/// Otava takes a `nan` for a number, and then finds nothing.
+#[test]
+fn a_line_for_otava_says_what_it_lacks() {
+    let scene = Scene::new();
+    let mut record = made_up::record_of_rounds(3);
+    store(&record, &scene.path("some"));
+    let report = |record: &str| scene.run(&["report", record, "--format", "otava"]);
+    report("some").expect(0).says(" values are nan, because");
+    for trial in &mut record.trials {
+        trial.end = bakeoff_record::TrialEnd::Interrupted;
+        trial.result = None;
+    }
+    store(&record, &scene.path("none"));
+    report("none").expect(4).says(" values are nan, because");
 }
 
 /// Each ended in a panic.
@@ -406,6 +541,12 @@ fn a_record_is_not_compared_with_itself() {
         said.stderr
     );
     assert_ne!(compare("copy", &["--force"]).status.code(), Some(2));
+    for baseline in ["record", "copy"] {
+        let gate = ["--gate", "rate=5%", "--baseline", baseline];
+        let run = [&["run", "--resume", "record"][..], &gate].concat();
+        let expected = format!("--baseline {baseline} is of the campaign that goes on");
+        scene.run(&run).expect(2).says(&expected);
+    }
     let mut later = made_up::record_of_rounds(3);
     later.machine.started_at = "2026-11-22T04:00:00Z".to_owned();
     store(&later, &scene.path("later"));

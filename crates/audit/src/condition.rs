@@ -6,8 +6,8 @@
 use std::fmt;
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::LoadResult;
-use bakeoff_stats::{Measure, Missing, latency_quantile};
+use bakeoff_record::{LoadResult, TrialEnd};
+use bakeoff_stats::{Cell, Measure, Missing, latency_quantile};
 
 use crate::gate::Ruling;
 use crate::judged::{JudgedCell, Withheld};
@@ -191,22 +191,47 @@ impl Condition {
         if self.has_no_latency(trials.filter_map(|trial| trial.result.as_ref())) {
             return Held::cannot_tell(NO_ANSWER);
         }
+        let is_errors = self.quantity == Quantity::Errors;
+        let died = death(&judged.cell).filter(|_| is_errors && self.sign.is_upward());
+        if let Some(text) = died {
+            return Held {
+                ruling: Ruling::Breached,
+                text,
+            };
+        }
         let verdict = judged.judgement.verdicts.of(number);
         if verdict != Verdict::Valid {
             let blame = judged.judgement.blame(number);
             let why = blame.map_or(String::new(), |check| format!(": {}", check.text));
             return Held::cannot_tell(format!("it is {}{why}", verdict.name()));
         }
-        if self.quantity == Quantity::Errors {
-            return match judged.cell.error_share() {
-                Some(share) => self.hold(share, share, share),
-                None => Held::cannot_tell("no round was measured"),
-            };
+        if is_errors {
+            return self.of_errors(&judged.cell);
         }
         match judged.estimate(measure) {
             Ok(one) => self.hold(one.point, one.low, one.high),
             Err(Withheld::Missing(Missing::AtLeast { bound, .. })) => self.hold_bound(bound),
             Err(why) => Held::cannot_tell(why.to_string()),
+        }
+    }
+
+    /// Holds the errors of all rounds against the limit. What a round that failed would have added
+    /// is not known, so that it may take a pass away, and never a breach of too many.
+    fn of_errors(&self, cell: &Cell<'_>) -> Held {
+        let Some(share) = cell.error_share() else {
+            return Held::cannot_tell("no round was measured");
+        };
+        let held = self.hold(share, share, share);
+        let mut ends = cell.trials.iter().map(|trial| (trial.round, &trial.end));
+        let lost = ends.find_map(|(round, end)| match end {
+            TrialEnd::Failed { cause, .. } => Some((round, cause)),
+            _ => None,
+        });
+        match lost {
+            Some((round, cause)) if held.ruling != Ruling::Breached || !self.sign.is_upward() => {
+                Held::cannot_tell(format!("round {round} was not measured: {cause}"))
+            }
+            _ => held,
         }
     }
 
@@ -312,6 +337,16 @@ impl Condition {
             Quantity::Memory => digits(value / 1e6, "MB"),
         }
     }
+}
+
+/// How the server died under load, with the round. What others on the machine may have had a part
+/// in is not held against it.
+fn death(cell: &Cell<'_>) -> Option<String> {
+    let mut undisturbed = cell.trials.iter().filter(|it| !it.attempt.is_disturbed());
+    undisturbed.find_map(|trial| {
+        let cause = trial.server_died()?;
+        Some(format!("{cause} (in round {})", trial.round))
+    })
 }
 
 /// Why no number can meet a condition, so that a build would pass whatever happens.

@@ -1,5 +1,5 @@
-//! The record folder on disk: `plan.json`, `plan.toml`, `machine.json`, `trials.jsonl`,
-//! `trials.sum`, `links.json`, `logs/`.
+//! The record folder on disk: `plan.json`, `plan.toml`, `machine.json`, `machine.sum`,
+//! `trials.jsonl`, `trials.sum`, `links.json`, `logs/`.
 //!
 //! A trial is one line, appended and synced when it ends, so an end by force loses at most the
 //! trial that was running. A line that such an end has torn is left out when reading and cut off
@@ -10,6 +10,7 @@ mod beside;
 mod damaged;
 mod links;
 mod lock;
+mod machine_sum;
 mod sums;
 
 use std::fs::{self, File, OpenOptions};
@@ -25,6 +26,8 @@ pub use self::links::LINKS_FILE;
 use self::links::MeasuredAfter;
 use self::lock::Lock;
 pub use self::lock::Writer;
+use self::machine_sum::MACHINE_SUM_FILE;
+pub use self::machine_sum::check_machine;
 pub use self::sums::{Changed, SumCheck, check_lines, check_sums, hex};
 use self::sums::{SUMS_FILE, Sums};
 use crate::addresses::Addresses;
@@ -50,10 +53,11 @@ pub const CONFIRM_FOLDER: &str = "confirm";
 /// File that says what a shared copy lacks, and marks its folder as one.
 pub const COPY_FILE: &str = "SHARED.txt";
 /// What of a folder is the record's.
-const OWN_NAMES: [&str; 8] = [
+const OWN_NAMES: [&str; 9] = [
     PLAN_FILE,
     PLAN_COPY,
     MACHINE_FILE,
+    MACHINE_SUM_FILE,
     TRIALS_FILE,
     SUMS_FILE,
     LINKS_FILE,
@@ -201,10 +205,7 @@ impl RecordFolder {
         if length > 0 || is_record(path)? {
             return Err(FolderError::Exists(path.to_owned()));
         }
-        let machine_file = path.join(MACHINE_FILE);
-        let text = serde_json::to_string_pretty(machine).map_err(io::Error::other);
-        text.and_then(|text| replace_private(&machine_file, text.as_bytes()))
-            .map_err(failed("write", &machine_file))?;
+        write_machine(path, machine)?;
         // The plan is what makes a folder a record, so it comes last and whole: where a disk was
         // full or an end by force came before, the same command can be given again.
         write_plan(path, plan).inspect_err(|_| {
@@ -411,6 +412,19 @@ fn is_record(path: &Path) -> Result<bool, FolderError> {
         }
     }
     Ok(false)
+}
+
+/// Writes `machine.json` and its checksum, each whole or not at all.
+fn write_machine(path: &Path, machine: &Machine) -> Result<(), FolderError> {
+    let file = path.join(MACHINE_FILE);
+    let text = serde_json::to_string_pretty(machine)
+        .map_err(|error| failed("write", &file)(io::Error::other(error)))?;
+    let sum = machine_sum::line(text.as_bytes());
+    for (name, text) in [(MACHINE_FILE, text), (MACHINE_SUM_FILE, sum)] {
+        let file = path.join(name);
+        replace_private(&file, text.as_bytes()).map_err(failed("write", &file))?;
+    }
+    Ok(())
 }
 
 /// Writes `plan.json` and its readable copy, each whole or not at all.

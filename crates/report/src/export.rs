@@ -25,7 +25,7 @@ pub use gobench::gobench;
 pub use hgrm::{HgrmFile, hgrm};
 pub use junit::junit;
 pub use openmetrics::openmetrics;
-pub use otava::otava;
+pub use otava::{otava, otava_holes};
 pub use summary::summary;
 
 /// What is exported, in the order of every format.

@@ -56,7 +56,7 @@ pub use conditions::{Conditions, conditions_of, conditions_of_load};
 pub use csv::csv;
 pub use export::{
     HgrmFile, bencher, github_bigger, github_smaller, gobench, hgrm, junit, openmetrics, otava,
-    summary,
+    otava_holes, summary,
 };
 pub use find::{
     CurveRow, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers, TrialRow,

@@ -11,6 +11,7 @@ mod changes;
 mod comparison;
 mod diff;
 mod difference;
+mod failing;
 mod h2load;
 mod late;
 mod links;

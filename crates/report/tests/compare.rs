@@ -17,7 +17,7 @@ use bakeoff_report::{
     Compare, CompareError, Gates, Redacted, Report, Ruling, TextOptions, bencher, compare_across,
     compare_json, compare_junit, compare_markdown, compare_text, compare_within, differences,
     github_bigger, github_smaller, gobench, hgrm, html, is_drawn_around, junit, openmetrics, otava,
-    stored_document, summary, view, view_of, widest_gated,
+    otava_holes, stored_document, summary, view, view_of, widest_gated,
 };
 use serde_json::Value;
 
@@ -270,7 +270,8 @@ fn otava_has_a_column_for_each_number() {
             result.requests.ok = 0;
         }
     }
-    let [one, other] = [&whole, &disturbed].map(|record| otava(&view(record)));
+    let reports = [&whole, &disturbed].map(view);
+    let [one, other] = [&reports[0], &reports[1]].map(otava);
     let names = |text: &str| text.lines().next().map(str::to_owned);
     assert_eq!(names(&one), names(&other));
     for text in [&one, &other] {
@@ -279,6 +280,11 @@ fn otava_has_a_column_for_each_number() {
     }
     assert_ne!(one, other);
     assert!(other.contains(",nan"), "{other}");
+    for (report, text) in reports.iter().zip([&one, &other]) {
+        let values = text.lines().nth(1).unwrap_or("").split(',').skip(1);
+        let holes = values.clone().filter(|value| *value == "nan").count();
+        assert_eq!(otava_holes(report), (holes, values.count()));
+    }
 }
 
 fn report() -> Report {

@@ -3,8 +3,9 @@
 #[allow(dead_code, unused_imports)]
 mod support;
 
+use bakeoff_audit::Verdict;
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{Histogram, Hosts, OutcomeCounts, Record, TrialEnd};
+use bakeoff_record::{Histogram, Hosts, OutcomeCounts, Record, Step, TrialEnd, TrialRecord};
 use bakeoff_report::view::{Cell, Comparison, Report, view};
 use bakeoff_report::{MarkdownOptions, TextOptions};
 use bakeoff_stats::{IntervalKind, Measure};
@@ -532,4 +533,48 @@ fn a_server_that_gives_no_answer_after_its_load_is_named_in_the_short_text() {
     assert!(view(&support::record_of_rounds(1)).answer.late.is_empty());
     let calm = bakeoff_report::text(&view(&support::record_of_rounds(1)), short);
     assert_eq!(said(&calm), Vec::<String>::new());
+}
+
+#[test]
+fn contenders_that_did_not_do_their_work_are_named() {
+    let calm = support::at_one_load(support::record_of_rounds(7));
+    let failing = |change: fn(&mut TrialRecord), rounds: usize| {
+        let mut record = calm.clone();
+        let mine = record.trials.iter_mut();
+        let mine = mine.filter(|trial| trial.contender == "nginx-optimized");
+        mine.take(rounds).for_each(change);
+        view(&record).answer.failing
+    };
+    let (die, disturb): (fn(&mut TrialRecord), fn(&mut TrialRecord)) = (
+        |trial| {
+            trial.end = TrialEnd::Failed {
+                step: Step::Measure,
+                cause: "the server died".into(),
+                message: None,
+            };
+        },
+        |trial| {
+            for tick in &mut trial.usage.host {
+                tick.cpus[0].steal += 0.3;
+            }
+        },
+    );
+    let wrong: fn(&mut TrialRecord) = |trial| trial.answers[0].right = false;
+    assert_eq!(failing(die, 0), Vec::<String>::new());
+    for (change, rounds, says) in [
+        (die, 1, "the server died (in round 1)."),
+        (die, 7, "failed at measure: the server died."),
+        (wrong, 1, "the answer"),
+    ] {
+        let found = failing(change, rounds);
+        let is_named = found.len() == 1 && found[0].starts_with("nginx-optimized at synthetic, ");
+        assert!(is_named && found[0].contains(says), "{found:?}");
+    }
+    // What the machine did is for a quieter one to tell.
+    let mut record = calm.clone();
+    record.trials.iter_mut().for_each(disturb);
+    let report = view(&record);
+    let weak = |cell: &Cell| cell.is_contender() && cell.verdicts.rate != Verdict::Valid;
+    assert!(report.cells.iter().any(weak));
+    assert_eq!(report.answer.failing, Vec::<String>::new());
 }

@@ -6,8 +6,8 @@
 //! chance alone would reach is drawn from made-up histories without a change, in which neighbours
 //! are correlated by [`CORRELATION`]: the machine of one record resembles that of the next more
 //! than that of a year ago, and a test that takes records for independent would find changes in
-//! every drift. Over all histories the chances are corrected together
-//! ([`discoveries`](crate::discoveries)).
+//! every drift. Over all histories the chances are corrected together by Holm's method, which keeps
+//! the chance of any false change whichever of the others are true.
 //!
 //! It takes logarithms, so sizes are ratios. What a value is of does not matter here.
 
@@ -16,8 +16,8 @@ use std::f64::consts::TAU;
 
 use bakeoff_plan::Random;
 
-use crate::discovery::discoveries;
 use crate::floor::FLOOR_MIN;
+use crate::holm::holm;
 use crate::student::student_point;
 
 /// Chance of any false change in histories that have none, all of them together.
@@ -31,8 +31,13 @@ pub const HISTORY_MAX: usize = 200;
 /// Correlation of neighbours in histories without a change.
 pub const CORRELATION: f64 = 0.5;
 
-/// Made-up histories of each length.
+/// Made-up histories of each length, at least.
 const DRAWS: usize = 4_999;
+/// For each history that is looked at: the smallest chance that can be told has to pass the
+/// correction for all of them, also where one level comes back and one draw reached as much.
+const DRAWS_EACH: usize = 200;
+/// At most: they take some 15 s for the longest histories. Of 2,000 one that changed can be named.
+const DRAWS_MOST: usize = 199_999;
 /// Seed of the made-up histories: the same history always has the same changes.
 const SEED: u64 = 1_982;
 /// Share of the chance that goes to levels that stay changed; the rest goes to those that return.
@@ -70,6 +75,11 @@ pub enum Levels {
 pub struct LevelTest(Chances);
 
 impl LevelTest {
+    /// How many made-up histories of each length the latest changes were held against.
+    pub fn draws(&self) -> usize {
+        self.0.draws
+    }
+
     /// The changes of each history. All values must be larger than 0 and finite; only the latest
     /// [`HISTORY_MAX`] are looked at, and positions count from the first value of all.
     pub fn changes(&mut self, histories: &[Vec<f64>]) -> Vec<Levels> {
@@ -82,15 +92,18 @@ fn changes(histories: &[Vec<f64>], chances: &mut Chances) -> Vec<Levels> {
         .iter()
         .map(|values| values.iter().map(|value| value.ln()).collect())
         .collect();
-    let (mut tested, mut found) = (Vec::new(), Vec::new());
-    for (place, all) in logs.iter().enumerate() {
-        let start = all.len().saturating_sub(HISTORY_MAX);
-        if all.len() >= HISTORY_MIN && all.iter().all(|one| one.is_finite()) {
-            tested.push(place);
-            found.push(chances.of(&all[start..]).0);
-        }
-    }
-    let corrected = discoveries(&found);
+    let is_tested = |place: &usize| {
+        let all = &logs[*place];
+        all.len() >= HISTORY_MIN && all.iter().all(|one| one.is_finite())
+    };
+    let tested: Vec<usize> = (0..logs.len()).filter(is_tested).collect();
+    chances.draw_for(tested.len());
+    let chance = |place: &usize| {
+        let start = logs[*place].len().saturating_sub(HISTORY_MAX);
+        chances.of(&logs[*place][start..]).0
+    };
+    let found: Vec<f64> = tested.iter().map(chance).collect();
+    let corrected = holm(&found);
     let accepted = found.iter().zip(&corrected);
     let accepted = accepted.filter(|(_, corrected)| **corrected <= LEVEL_ALPHA);
     // What a chance may be for a change to be accepted, in all histories alike.
@@ -185,12 +198,20 @@ fn squares(values: &[f64]) -> f64 {
     values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
-/// The statistic of two sums of values around 0, of which all squares together come to `squares`:
-/// what their means differ by, in standard errors within the two.
-fn statistic(sum: f64, count: usize, all: usize, squares: f64) -> f64 {
+/// What the means of two parts differ by, as a share of all squares: the square of one part's sum,
+/// with a weight. The values lie around 0, so the other sum is this one's opposite.
+fn between(sum: f64, weight: f64) -> f64 {
+    sum * sum * weight
+}
+
+fn weight(count: usize, all: usize) -> f64 {
     let (one, other) = (count as f64, (all - count) as f64);
-    // The values lie around 0, so the other sum is this one's opposite.
-    let between = sum * sum * (1.0 / one + 1.0 / other);
+    1.0 / one + 1.0 / other
+}
+
+/// The statistic of two parts of values of which all squares together come to `squares`: what their
+/// means differ by, in standard errors within the two. It grows with `between`.
+fn statistic(between: f64, all: usize, squares: f64) -> f64 {
     let within = (squares - between)
         .max(squares * 1e-9)
         .max(f64::MIN_POSITIVE);
@@ -218,40 +239,56 @@ fn sums(values: &[f64]) -> (Vec<f64>, f64) {
 fn staying(values: &[f64]) -> (f64, usize) {
     let ((sums, squares), all) = (sums(values), values.len());
     let places = LEVEL_VALUES_MIN..=all - LEVEL_VALUES_MIN;
-    let each = places.map(|at| (statistic(sums[at], at, all, squares), at));
-    each.fold((0.0, LEVEL_VALUES_MIN), |best, one| {
+    let each = places.map(|at| (between(sums[at], weight(at, all)), at));
+    let (most, at) = each.fold((0.0, LEVEL_VALUES_MIN), |best, one| {
         if one.0 > best.0 { one } else { best }
-    })
+    });
+    (statistic(most, all, squares), at)
 }
 
 /// The strongest pair of places for a change and its way back.
 fn returning(values: &[f64]) -> (f64, [usize; 2]) {
     let ((sums, squares), all) = (sums(values), values.len());
     let least = LEVEL_VALUES_MIN;
+    // A long history has some 20,000 pairs: no root and no division for each.
+    let weights: Vec<f64> = (0..all).map(|count| weight(count, all)).collect();
     let mut best = (0.0, [0, 0]);
     for from in least..all.saturating_sub(2 * least - 1) {
         for to in from + least..=all - least {
-            let one = statistic(sums[to] - sums[from], to - from, all, squares);
+            let one = between(sums[to] - sums[from], weights[to - from]);
             if one > best.0 {
                 best = (one, [from, to]);
             }
         }
     }
-    best
+    (statistic(best.0, all, squares), best.1)
 }
 
-/// What chance alone reaches: both statistics of made-up histories by length, ascending.
+/// What chance alone reaches: both statistics of made-up histories by length.
 #[derive(Debug, Default)]
-struct Chances(BTreeMap<usize, [Vec<f64>; 2]>);
+struct Chances {
+    /// Made-up histories of each length.
+    draws: usize,
+    drawn: BTreeMap<usize, [Tail; 2]>,
+}
 
 impl Chances {
+    /// Draws from now on as many as so many histories need.
+    fn draw_for(&mut self, histories: usize) {
+        let draws = draws_for(histories);
+        if draws != self.draws {
+            self.drawn.clear();
+            self.draws = draws;
+        }
+    }
+
     /// The chance of a history's strongest change without any, and its places.
     fn of(&mut self, values: &[f64]) -> (f64, Vec<usize>) {
         let (stays, returns) = (staying(values), returning(values));
         let [one, other] = self.drawn(values.len());
         let (stays_chance, returns_chance) = (
-            (reached(one, stays.0) / STAYING).min(1.0),
-            (reached(other, returns.0) / (1.0 - STAYING)).min(1.0),
+            (one.chance(stays.0) / STAYING).min(1.0),
+            (other.chance(returns.0) / (1.0 - STAYING)).min(1.0),
         );
         match stays_chance <= returns_chance {
             true => (stays_chance, vec![stays.1]),
@@ -261,29 +298,57 @@ impl Chances {
 
     /// The chance of a change that stays.
     fn staying(&mut self, length: usize, statistic: f64) -> f64 {
-        (reached(&self.drawn(length)[0], statistic) / STAYING).min(1.0)
+        (self.drawn(length)[0].chance(statistic) / STAYING).min(1.0)
     }
 
-    fn drawn(&mut self, length: usize) -> &[Vec<f64>; 2] {
+    fn drawn(&mut self, length: usize) -> &[Tail; 2] {
         let length = match length {
             0..=LENGTH_EXACT => length,
             _ => length - length % LENGTH_STEP,
         };
-        self.0.entry(length).or_insert_with(|| draw(length))
+        let draws = self.draws;
+        self.drawn
+            .entry(length)
+            .or_insert_with(|| draw(length, draws))
     }
 }
 
-/// Share of what was drawn, and of the value itself, that is not below the value.
-fn reached(drawn: &[f64], value: f64) -> f64 {
-    let below = drawn.partition_point(|one| *one < value);
-    (drawn.len() - below + 1) as f64 / (drawn.len() + 1) as f64
+/// How many made-up histories of each length so many histories need.
+fn draws_for(histories: usize) -> usize {
+    let each = histories.saturating_mul(DRAWS_EACH).saturating_sub(1);
+    each.clamp(DRAWS, DRAWS_MOST)
 }
 
-fn draw(length: usize) -> [Vec<f64>; 2] {
+/// The largest of the values that were drawn, ascending. Those that more than [`LEVEL_ALPHA`] of
+/// them reach are no change, so that the others are not kept.
+#[derive(Debug)]
+struct Tail {
+    largest: Vec<f64>,
+    draws: usize,
+}
+
+impl Tail {
+    fn of(mut drawn: Vec<f64>) -> Self {
+        let draws = drawn.len();
+        drawn.sort_by(f64::total_cmp);
+        let kept = (draws as f64 * LEVEL_ALPHA).ceil() as usize + 1;
+        let largest = drawn.split_off(draws.saturating_sub(kept));
+        Self { largest, draws }
+    }
+
+    /// Share of what was drawn, and of the value itself, that is not below the value; of more than
+    /// [`LEVEL_ALPHA`] no more than that it is more.
+    fn chance(&self, value: f64) -> f64 {
+        let below = self.largest.partition_point(|one| *one < value);
+        (self.largest.len() - below + 1) as f64 / (self.draws + 1) as f64
+    }
+}
+
+fn draw(length: usize, draws: usize) -> [Tail; 2] {
     let mut random = Random::labelled(SEED, &format!("histories of {length}"));
-    let (mut one, mut other) = (Vec::with_capacity(DRAWS), Vec::with_capacity(DRAWS));
+    let (mut one, mut other) = (Vec::with_capacity(draws), Vec::with_capacity(draws));
     let mut values = vec![0.0; length];
-    for _ in 0..DRAWS {
+    for _ in 0..draws {
         let mut last = normal(&mut random);
         for value in &mut values {
             last = CORRELATION * last + (1.0 - CORRELATION.powi(2)).sqrt() * normal(&mut random);
@@ -292,9 +357,7 @@ fn draw(length: usize) -> [Vec<f64>; 2] {
         one.push(staying(&values).0);
         other.push(returning(&values).0);
     }
-    one.sort_by(f64::total_cmp);
-    other.sort_by(f64::total_cmp);
-    [one, other]
+    [Tail::of(one), Tail::of(other)]
 }
 
 /// A standard normal number (Box and Muller 1958).
@@ -398,6 +461,54 @@ mod tests {
             (1, 0),
             "{counts:?}"
         );
+    }
+
+    /// No chance was small enough for a change in one history alone.
+    #[test]
+    fn one_change_is_found_among_hundreds_of_histories() {
+        let mut random = Random::new(5);
+        let mut noise = |_| (0.03 * normal(&mut random)).exp();
+        let mut all: Vec<Vec<f64>> = (0..300)
+            .map(|_| (0..20).map(&mut noise).collect())
+            .collect();
+        all.push(history(&[(10, 1.0), (10, 0.5)]));
+        let levels = LevelTest::default().changes(&all);
+        let changed: Vec<usize> = (0..all.len())
+            .filter(|place| levels[*place] != Levels::Known(Vec::new()))
+            .collect();
+        assert_eq!(changed, [300]);
+    }
+
+    #[test]
+    fn draws_grow_with_the_histories_up_to_a_limit() {
+        for (histories, expected) in [
+            (0, 4_999),
+            (25, 4_999),
+            (26, 5_199),
+            (300, 59_999),
+            (1_000, 199_999),
+            (usize::MAX, 199_999),
+        ] {
+            assert_eq!(draws_for(histories), expected, "{histories}");
+        }
+        let mut test = LevelTest::default();
+        test.changes(&vec![vec![1.0; 8]; 30]);
+        assert_eq!(test.draws(), 5_999);
+    }
+
+    /// Chances beyond the limit need not be exact, those below it do.
+    #[test]
+    fn the_largest_values_are_enough() {
+        let tail = Tail::of((0_u32..4_999).map(f64::from).collect());
+        for (value, expected) in [
+            (1e9, 1.0),
+            (4_998.0, 2.0),
+            (4_990.0, 10.0),
+            (4_749.0, 251.0),
+        ] {
+            assert_eq!(tail.chance(value), expected / 5_000.0, "{value}");
+        }
+        assert!(tail.chance(4_000.0) > LEVEL_ALPHA);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod discovery;
 mod estimate;
 mod flips;
 mod floor;
+mod holm;
 mod level;
 mod measure;
 mod paired;

@@ -76,16 +76,7 @@ fn same(flags: &CompareFlags, second: &Path, records: [&Redacted; 2]) -> Option<
         let shown = second.display();
         return Some(format!("{shown} is compared with itself; name two records"));
     }
-    let campaign = |one: &Redacted| {
-        let record = one.record();
-        let (plan, machine) = (&record.plan, &record.machine);
-        (
-            plan.name.clone(),
-            machine.host.clone(),
-            machine.started_at.clone(),
-        )
-    };
-    let is_same = campaign(records[0]) == campaign(records[1]);
+    let is_same = is_of_same_campaign(records[0].record(), records[1].record());
     (is_same && !flags.force).then(|| {
         format!(
             "{} and {} are of the same campaign, so that it is compared with itself; name two \
@@ -96,9 +87,32 @@ fn same(flags: &CompareFlags, second: &Path, records: [&Redacted; 2]) -> Option<
     })
 }
 
+/// Whether both are records of one campaign, as a record and its shared copy are.
+pub(super) fn is_of_same_campaign(one: &Record, other: &Record) -> bool {
+    let (here, there) = (&one.machine, &other.machine);
+    one.plan.name == other.plan.name
+        && here.host == there.host
+        && here.started_at == there.started_at
+}
+
 fn read(path: &Path, show_secrets: bool) -> anyhow::Result<Redacted> {
     let record = Record::read(path).map_err(super::folder_error)?;
+    refuse_without_rounds(&record, path)?;
     Ok(redacted(record, show_secrets))
+}
+
+/// Refuses the record of a search or an overload: each of its trials has a rate of its own.
+pub(super) fn refuse_without_rounds(record: &Record, path: &Path) -> anyhow::Result<()> {
+    let (what, holds) = match (record.plan.is_search(), record.plan.is_overload()) {
+        (true, _) => ("a search", "its bounds"),
+        (_, true) => ("an overload", "what was seen"),
+        (false, false) => return Ok(()),
+    };
+    Err(exit::usage(format!(
+        "{} is of {what}, which has no rounds to compare; `bakeoff report {}` shows {holds}",
+        path.display(),
+        shell_path(path)
+    )))
 }
 
 /// What the user can do otherwise.

@@ -9,7 +9,7 @@ use bakeoff_report::{
     compare_within, conditions_of, contenders_of, fits, plan_mismatches, widest, widest_gated,
 };
 
-use super::compare::{exit_code, refused};
+use super::compare::{exit_code, is_of_same_campaign, refuse_without_rounds, refused};
 use super::report::{name_of, redacted, text_options_of};
 use crate::flags::GateFlags;
 use crate::{exit, output};
@@ -25,10 +25,22 @@ pub(super) struct Gated {
 }
 
 impl Gated {
-    /// As flags say it. A baseline is read before anything is measured.
-    pub(super) fn of(flags: &GateFlags, baseline: Option<&Path>) -> anyhow::Result<Self> {
+    /// As flags say it. A baseline is read before anything is measured; it is not the record that
+    /// `goes_on`, nor a copy of it, because that comparison could not fail.
+    pub(super) fn of(
+        flags: &GateFlags,
+        baseline: Option<&Path>,
+        goes_on: Option<&Record>,
+    ) -> anyhow::Result<Self> {
         let read = |path: &Path| -> anyhow::Result<_> {
             let record = Record::read(path).map_err(super::folder_error)?;
+            refuse_without_rounds(&record, path)?;
+            if goes_on.is_some_and(|going_on| is_of_same_campaign(&record, going_on)) {
+                return Err(exit::usage(format!(
+                    "--baseline {} is of the campaign that goes on; name an earlier record",
+                    path.display()
+                )));
+            }
             Ok((redacted(record, false), name_of(path)))
         };
         Ok(Self {
@@ -53,8 +65,25 @@ impl Gated {
         }
     }
 
-    /// Refuses gates that no load of the plan has a number for.
+    /// Refuses gates and conditions that no load of the plan has a number for.
     pub(super) fn refuse_what_fits_nothing(&self, plan: &Plan) -> anyhow::Result<()> {
+        let is_asked = self.gates.is_some() || !self.conditions.is_empty();
+        if is_asked && (plan.is_search() || plan.is_overload()) {
+            return Err(exit::usage(
+                "--gate and --fail-if are for plans with rounds, and this one is a search or an \
+                 overload; leave them out, or measure a fixed load",
+            ));
+        }
+        let fits_nothing = |condition: &&Condition| {
+            let mut loads = plan.loads.iter();
+            loads.all(|load| condition.is_given_by(&load.model))
+        };
+        if let Some(condition) = self.conditions.iter().find(fits_nothing) {
+            return Err(exit::usage(format!(
+                "the condition `{condition}` fits no load here: in an open loop the rate is the \
+                 one that was asked for; hold it against a closed loop, with --clients"
+            )));
+        }
         let Some(gates) = &self.gates else {
             return Ok(());
         };

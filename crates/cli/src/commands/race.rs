@@ -83,7 +83,7 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
         confirm: record.confirm,
         far: record.far.clone(),
         repeat: Some(as_a_file(&saved)),
-        gated: Gated::of(&record.gated, None)?,
+        gated: Gated::of(&record.gated, None, None)?,
         ..Destination::shown(record.others, record.format, record.full, record.strict)
     };
     campaign(asked, &library, &destination)

@@ -40,7 +40,26 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
             .with_context(|| format!("failed to write {}", path.display()))?,
         None => output::document(&text)?,
     }
-    Ok(exit::DONE)
+    Ok(holes(&report, flags.format))
+}
+
+/// Says which values a file that needs them all has not; 4 where it has none.
+pub(super) fn holes(report: &Drawn, format: Format) -> u8 {
+    let (Format::Otava, Drawn::Rounds(report)) = (format, report) else {
+        return exit::DONE;
+    };
+    let (holes, values) = bakeoff_report::otava_holes(report);
+    if holes > 0 {
+        output::note(&format!(
+            "{holes} of {values} values are nan, because no number is valid there, or it is a \
+             bound; Otava finds no change in a column with a nan, so leave out this line, or \
+             columns that always have one"
+        ));
+    }
+    match holes < values {
+        true => exit::DONE,
+        false => exit::NOT_VALID,
+    }
 }
 
 /// Writes a format that has a file for each cell; 4 where no cell has values.

@@ -231,7 +231,7 @@ mod tests {
             },
         };
         let gated = Destination {
-            gated: Gated::of(&gates, None).unwrap(),
+            gated: Gated::of(&gates, None, None).unwrap(),
             strict: true,
             ..flags(None, false)
         };

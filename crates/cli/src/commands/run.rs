@@ -58,24 +58,9 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         resumed,
         answering_least: 0,
     };
-    refuse_itself(flags.resume.as_deref(), flags.held.baseline.as_deref())?;
-    let gated = Gated::of(&flags.held.gated, flags.held.baseline.as_deref())?;
+    let goes_on = asked.resumed.as_ref().map(|(_, record)| record);
+    let gated = Gated::of(&flags.held.gated, flags.held.baseline.as_deref(), goes_on)?;
     campaign(asked, &library, &Destination::of(flags, gated))
-}
-
-/// Refuses a record as the baseline of its own campaign: the comparison could not fail.
-fn refuse_itself(resume: Option<&Path>, baseline: Option<&Path>) -> anyhow::Result<()> {
-    let (Some(record), Some(baseline)) = (resume, baseline) else {
-        return Ok(());
-    };
-    let real = |path: &Path| path.canonicalize().ok();
-    match real(record).is_some_and(|record| real(baseline) == Some(record)) {
-        true => Err(exit::usage(format!(
-            "--baseline {} is the record that goes on; name an earlier one",
-            baseline.display()
-        ))),
-        false => Ok(()),
-    }
 }
 
 /// A record that goes on: this process's alone, and only then read, so that no other one adds
@@ -553,7 +538,10 @@ fn print(
         needed_again: Some(needed_again.to_owned()),
         is_printed: true,
     };
-    Ok(output::document(&report.shown(&shown)?)?)
+    output::document(&report.shown(&shown)?)?;
+    // The campaign has an exit code of its own.
+    report::holes(report, flags.format);
+    Ok(())
 }
 
 /// The machine that servers run on, and how this campaign was begun.

@@ -384,6 +384,20 @@ fn checksums_that_are_twice_reversed_or_of_another_name_are_found() {
     assert_eq!(found(&renamed), (2, text.to_owned()));
 }
 
+#[test]
+fn a_machine_that_was_changed_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    three(folder.path());
+    let found = || check_machine(folder.path()).unwrap();
+    assert_eq!(found(), Some(true));
+    let file = folder.path().join(MACHINE_FILE);
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text + "\n").unwrap();
+    assert_eq!(found(), Some(false));
+    fs::remove_file(folder.path().join(MACHINE_SUM_FILE)).unwrap();
+    assert_eq!(found(), None);
+}
+
 /// What a reader of the folder sees beside the trials is of the same campaign.
 #[test]
 fn a_plan_file_or_an_experiment_of_another_campaign_is_found() {

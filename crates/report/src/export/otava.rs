@@ -1,9 +1,11 @@
 //! A line for the CSV files that Otava looks for changes in: one for each record.
 
+use bakeoff_stats::Measure;
+
 use super::{fitting, name_of, point};
 use crate::csv::quoted;
 use crate::safe::plain;
-use crate::view::Report;
+use crate::view::{Cell, Report};
 
 /// Names and one line of values: the campaign's start and every number, `nan` where it is not
 /// valid. So all records of a plan have the same columns, and to follow a server, the second lines
@@ -22,4 +24,12 @@ pub fn otava(report: &Report) -> String {
     let time = quoted(&plain(&report.campaign.machine.started_at));
     let values: Vec<String> = std::iter::once(time).chain(values).collect();
     format!("{}\n{}\n", names.join(","), values.join(","))
+}
+
+/// How many of its values are `nan`, and how many values there are. Otava finds no change in a
+/// column with one: it fills in what is missing, and takes `nan` for a number.
+pub fn otava_holes(report: &Report) -> (usize, usize) {
+    let columns = fitting(report);
+    let is_hole = |(cell, measure): &&(&Cell, Measure)| point(cell, *measure).is_none();
+    (columns.iter().filter(is_hole).count(), columns.len())
 }

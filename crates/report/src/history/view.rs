@@ -39,8 +39,12 @@ pub struct History {
 /// How changes were looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Method {
-    /// Chance of any false change in histories that have none.
+    /// Chance of any false change in histories that have none, whatever the others have.
     pub false_alarm: f64,
+    /// How chances are corrected over all histories together: `holm`.
+    pub correction: &'static str,
+    /// Made-up histories of each length that chances are drawn from.
+    pub draws: usize,
     /// Correlation of neighbours that it allows for.
     pub correlation: f64,
     /// Records from which a history is looked at.
@@ -219,7 +223,7 @@ pub fn history_view(sources: &[HistorySource], metrics: &[HistoryMetric]) -> His
             }
         }
     }
-    look(&mut series);
+    let draws = look(&mut series);
     let left_out = left_out(sources, &read, &series);
     series.retain(|one| !one.points.is_empty());
     sort(&mut series);
@@ -227,6 +231,8 @@ pub fn history_view(sources: &[HistorySource], metrics: &[HistoryMetric]) -> His
         schema: HISTORY_SCHEMA,
         method: Method {
             false_alarm: LEVEL_ALPHA,
+            correction: "holm",
+            draws,
             correlation: CORRELATION,
             records_least: HISTORY_MIN,
             records_most: HISTORY_MAX,
@@ -346,17 +352,15 @@ fn add(
     }
 }
 
-/// Looks for changes in all histories together.
-fn look(series: &mut [SeriesRow]) {
+/// Looks for changes in all histories together, and says how many were made up for that.
+fn look(series: &mut [SeriesRow]) -> usize {
     let looked_at: Vec<usize> = (0..series.len())
         .filter(|place| !series[*place].rate_was_found)
         .collect();
     let values = |place: &usize| series[*place].points.iter().map(|one| one.value).collect();
     let values: Vec<Vec<f64>> = looked_at.iter().map(values).collect();
-    for (place, levels) in looked_at
-        .into_iter()
-        .zip(LevelTest::default().changes(&values))
-    {
+    let mut test = LevelTest::default();
+    for (place, levels) in looked_at.into_iter().zip(test.changes(&values)) {
         let one = &mut series[place];
         match levels {
             Levels::TooFew(count) => {
@@ -380,6 +384,7 @@ fn look(series: &mut [SeriesRow]) {
         let why = "each record asked at a rate of its own, so they are not compared";
         one.why_not_looked_at = Some(why.to_owned());
     }
+    test.draws()
 }
 
 fn change_row(one: &SeriesRow, change: &bakeoff_stats::LevelChange, n: [usize; 2]) -> ChangeRow {

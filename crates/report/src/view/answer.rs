@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::campaign::{Campaign, short_load};
 use super::cell::Cell;
 use super::comparison::sign;
+use super::failing::failing;
 use super::late::late;
 
 /// The command that goes on with a record.
@@ -25,6 +26,10 @@ const HOSTS_FILE: &str = " --hosts FILE";
 pub struct Answer {
     /// What holds over several cells, most important first.
     pub findings: Vec<Finding>,
+    /// Contenders' cells that were not measured, whose server died, or whose answers failed or
+    /// were wrong, a sentence each. Where there is none, what cannot be told is for more rounds or
+    /// a quieter machine to tell.
+    pub failing: Vec<String>,
     /// Contenders whose server answered late after its load, or not at all, a sentence each.
     pub late: Vec<String>,
     /// Ratios to the first contender, a table for each metric that is compared.
@@ -124,6 +129,7 @@ pub(super) fn draw(
     let table = |metric: &Metric| table(*metric, &all);
     Answer {
         findings: judged.findings.clone(),
+        failing: failing(cells),
         late: late(cells),
         tables: tables.iter().filter_map(table).collect(),
         trust: judged.trust.clone(),

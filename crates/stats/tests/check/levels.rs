@@ -35,18 +35,34 @@ fn places(levels: &Levels) -> Vec<usize> {
     }
 }
 
-/// Whether any of so many histories without a change has one.
+/// Whether any of so many histories without a change has one, beside `changed` others with a step
+/// of twice what is looked for.
 fn any_false(
     test: &mut LevelTest,
     random: &mut Random,
-    (histories, count): (usize, usize),
+    (changed, histories, count): (usize, usize, usize),
     carried: f64,
 ) -> bool {
-    let all: Vec<Vec<f64>> = (0..histories)
-        .map(|_| history(random, |_| 1.0, count, carried))
-        .collect();
-    test.changes(&all).iter().any(|one| !places(one).is_empty())
+    let one = |place: usize| {
+        let stepped = |at: usize| place < changed && at >= count / 2;
+        let level = |at: usize| if stepped(at) { 1.0 - 2.0 * STEP } else { 1.0 };
+        history(random, level, count, carried)
+    };
+    let all: Vec<Vec<f64>> = (0..histories).map(one).collect();
+    let levels = test.changes(&all);
+    levels[changed..].iter().any(|one| !places(one).is_empty())
 }
+
+/// Sets of histories: how many of them have a step, how many there are, and their records.
+const SETS: [(usize, usize, usize); 7] = [
+    (0, 1, HISTORY_MIN),
+    (0, 1, 20),
+    (0, 1, 60),
+    (0, 12, 20),
+    (0, 24, 30),
+    (6, 12, 20),
+    (20, 40, 20),
+];
 
 /// Prints the share of false alarms and of changes found, and holds both against what is claimed.
 #[allow(clippy::print_stdout, reason = "the figures are what it is run for")]
@@ -58,13 +74,17 @@ pub(crate) fn hold(times: usize) {
         most * 100.0
     );
     for carried in [0.0, 0.3, 0.5] {
-        for (histories, count) in [(1, HISTORY_MIN), (1, 20), (1, 60), (12, 20), (24, 30)] {
-            let label = format!("levels {carried} {histories} {count}");
+        for (changed, histories, count) in SETS {
+            let mut label = format!("levels {carried} {histories} {count}");
+            let mut what = format!("{histories} of {count} records, correlation {carried}");
+            if changed > 0 {
+                label += &format!(" {changed}");
+                what += &format!(", {changed} with a step");
+            }
             let found = share(times, &label, |random| {
-                any_false(&mut test, random, (histories, count), carried)
+                any_false(&mut test, random, (changed, histories, count), carried)
             });
-            let what = format!("{histories} of {count} records, correlation {carried}");
-            println!("  {what:45} {:5.1}", found * 100.0);
+            println!("  {what:54} {:5.1}", found * 100.0);
             assert!(found <= most, "{what}: {found}");
         }
     }
