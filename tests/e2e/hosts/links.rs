@@ -100,8 +100,8 @@ fn a_link_that_is_full_is_what_was_measured() {
     assert!(text.starts_with("home -> g1 carried "), "{text}");
     assert!(figures.len() == 2 && figures.iter().all(is_near), "{text}");
     lab.free_link("g1");
-    // Then processors are full before it is.
+    // Whether processors were full before the link was is the machine's; that it held nothing down
+    // is not.
     let (_, level, text) = measured(&lab, &scene, "free");
     assert!(["passed", "note"].contains(&level.as_str()), "{text}");
-    assert!(text.contains("at least"), "{text}");
 }
