@@ -545,20 +545,18 @@ fn contenders_that_did_not_do_their_work_are_named() {
         mine.take(rounds).for_each(change);
         view(&record).answer.failing
     };
-    let (die, disturb): (fn(&mut TrialRecord), fn(&mut TrialRecord)) = (
-        |trial| {
-            trial.end = TrialEnd::Failed {
-                step: Step::Measure,
-                cause: "the server died".into(),
-                message: None,
-            };
-        },
-        |trial| {
-            for tick in &mut trial.usage.host {
-                tick.cpus[0].steal += 0.3;
-            }
-        },
-    );
+    let die: fn(&mut TrialRecord) = |trial| {
+        trial.end = TrialEnd::Failed {
+            step: Step::Measure,
+            cause: "the server died".into(),
+            message: None,
+        };
+    };
+    let disturb = |trial: &mut TrialRecord| {
+        for tick in &mut trial.usage.host {
+            tick.cpus[0].steal += 0.3;
+        }
+    };
     let wrong: fn(&mut TrialRecord) = |trial| trial.answers[0].right = false;
     assert_eq!(failing(die, 0), Vec::<String>::new());
     for (change, rounds, says) in [
