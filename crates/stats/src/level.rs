@@ -33,7 +33,7 @@ pub const CORRELATION: f64 = 0.5;
 
 /// Made-up histories of each length, at least.
 const DRAWS: usize = 4_999;
-/// For each history that is looked at: the smallest chance that can be told has to pass the
+/// For each history that is looked at: the smallest chance that can be shown has to pass the
 /// correction for all of them, also where one level comes back and one draw reached as much.
 const DRAWS_EACH: usize = 200;
 /// At most: they take some 15 s for the longest histories. Of 2,000 one that changed can be named.

@@ -27,8 +27,8 @@ pub struct Answer {
     /// What holds over several cells, most important first.
     pub findings: Vec<Finding>,
     /// Contenders' cells that were not measured, whose server died, or whose answers failed or
-    /// were wrong, a sentence each. Where there is none, what cannot be told is for more rounds or
-    /// a quieter machine to tell.
+    /// were wrong, a sentence each. Where there is none, what cannot be decided takes more rounds
+    /// or a quieter machine.
     pub failing: Vec<String>,
     /// Contenders whose server answered late after its load, or not at all, a sentence each.
     pub late: Vec<String>,
