@@ -325,6 +325,30 @@ fn an_open_loop_must_keep_its_schedule() {
     assert!(reported(&growing(90)).contains(&"queue-grows: latency suspect".to_owned()));
 }
 
+/// Where all clients are busy from the warm-up on, the number in flight is theirs and stays so.
+#[test]
+fn a_queue_before_busy_clients_grows_too() {
+    let behind = |late: u64, waited: u64| {
+        judge_open(move |result| {
+            let due = result.requests.due.unwrap_or(0);
+            let balance = result.balance.as_mut().expect("it was counted");
+            balance.ended = due - due * late / 1_000;
+            (balance.begun, balance.in_flight) = (balance.ended, balance.carried_in);
+            let kept = result.schedule.as_mut().expect("it is an open loop");
+            kept.wait.record_n(1_000_000_000, due * waited / 100);
+        })
+    };
+    let grows = |judgement: &Judgement| {
+        let check = judgement.check(Code::QueueGrows).expect("it was made");
+        check.level == Level::Suspect
+    };
+    let grown = behind(333, 95);
+    assert!(grows(&grown));
+    assert!(text_of(&grown, Code::QueueGrows).contains("waited for a client"));
+    assert!(!grows(&behind(333, 20)), "few waited");
+    assert!(!grows(&behind(5, 95)), "as many ended as were due");
+}
+
 #[test]
 fn the_engine_answers_for_its_own_delay_and_not_for_the_servers() {
     let slow_server = judge_open(|result| {

@@ -179,13 +179,34 @@ fn queue_grows(subject: &Subject<'_>) -> Option<Check> {
     let text = format!(
         "{before:.0} requests were in flight when the window opened and {after:.0} when it closed"
     );
-    let check = match share > QUEUE_GROWTH_SHARE {
-        true => {
-            let text = format!("{text}: the server takes less than it is given");
-            Check::new(Code::QueueGrows, Level::Suspect, text)
-        }
-        false => Check::passed(Code::QueueGrows, text),
-    };
+    if share > QUEUE_GROWTH_SHARE {
+        let text = format!("{text}: the server takes less than it is given");
+        let check = Check::new(Code::QueueGrows, Level::Suspect, text);
+        return Some(check.figures(share, QUEUE_GROWTH_SHARE));
+    }
+    let check = behind_clients(subject, due);
+    let passed = || Check::passed(Code::QueueGrows, text).figures(share, QUEUE_GROWTH_SHARE);
+    Some(check.unwrap_or_else(passed))
+}
+
+/// The queue before clients that are all busy: what waits in it is not in flight, whose number
+/// stays the clients'. Then fewer requests end in the window than are due in it.
+fn behind_clients(subject: &Subject<'_>, due: u64) -> Option<Check> {
+    let result = subject.result;
+    let waited = result.schedule.as_ref()?.wait.count();
+    let ended = result.balance?.ended;
+    let share = due.saturating_sub(ended) as f64 / due as f64;
+    if waited <= due / 2 || share <= QUEUE_GROWTH_SHARE {
+        return None;
+    }
+    let text = format!(
+        "{} of the {} requests due ended within the window, and {} waited for a client: the server \
+         takes less than it is given",
+        count(ended),
+        count(due),
+        count(waited)
+    );
+    let check = Check::new(Code::QueueGrows, Level::Suspect, text);
     Some(check.figures(share, QUEUE_GROWTH_SHARE))
 }
 
