@@ -35,7 +35,7 @@ pub fn judge_trial(record: &Record, trial: &TrialRecord, ceilings: Ceilings) -> 
             Verdict::Skipped,
             &match trial.course.lost().first() {
                 None => "interrupted by the user".to_owned(),
-                Some(lost) => format!("host {} was lost: {}", lost.host, lost.message),
+                Some(lost) => lost.to_string(),
             },
         ),
     }

@@ -190,7 +190,7 @@ fn ended_line(record: &TrialRecord) -> String {
         TrialEnd::Unsupported { reason } => format!("{id}: unsupported: {reason}"),
         TrialEnd::Interrupted => match record.course.lost().first() {
             None => format!("{id}: interrupted"),
-            Some(lost) => format!("{id}: host {} was lost: {}", lost.host, lost.message),
+            Some(lost) => format!("{id}: {lost}"),
         },
     }
 }

@@ -3,6 +3,8 @@
 //! Hosts have the names that the user's file of hosts gives them. Their addresses, and how they
 //! are reached, are not in a record.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::load::LoadResult;
@@ -132,6 +134,12 @@ pub struct LostHost {
     pub at_s: Option<f64>,
     /// What was seen.
     pub message: String,
+}
+
+impl fmt::Display for LostHost {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "host {} was lost: {}", self.host, self.message)
+    }
 }
 
 impl Hosts {

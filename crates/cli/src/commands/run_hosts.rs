@@ -462,7 +462,7 @@ fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Durati
         .collect();
     let merged = LoadResult::merge(&results);
     let failed = match (hosts.lost.first(), &merged) {
-        (Some(lost), _) => Some(format!("host {} was lost: {}", lost.host, lost.message)),
+        (Some(lost), _) => Some(lost.to_string()),
         (None, Err(error)) => Some(error.to_string()),
         (None, Ok(_)) => None,
     };

@@ -73,7 +73,7 @@ impl From<HostError> for Gone {
 impl Gone {
     /// What the record has of it.
     pub(super) fn for_record(&self) -> String {
-        format!("host {} was lost: {}", self.host, self.problem)
+        self.clone().into_record().to_string()
     }
 
     /// The same among the hosts of a trial that did not begin.
