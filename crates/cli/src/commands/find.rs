@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bakeoff_plan::{Load, Overrides, Plan, RoundsAsked, Search, goals};
 use bakeoff_record::shell_path;
-use bakeoff_report::FindReport;
+use bakeoff_report::{FindReport, FoundRow};
 
 use super::made;
 use super::run::{Destination, resume};
@@ -146,9 +146,7 @@ pub(super) fn longer(report: &FindReport, path: &Path, needed_again: &str) -> Op
     let resume = format!("bakeoff find --resume {}", shell_path(path));
     let mut rows = report.contenders.iter();
     let Some(spent) = rows.find(|row| row.takes_more_time()) else {
-        let irregular = report.contenders.iter().filter_map(|row| row.irregular);
-        let mut names = irregular.map(|irregular| irregular.name());
-        let is_open = names.any(|name| name == "unfinished");
+        let is_open = report.contenders.iter().any(FoundRow::is_unfinished);
         return is_open.then(|| format!("{resume}{needed_again}"));
     };
     let search = &spent.goal.search;

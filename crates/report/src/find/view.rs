@@ -286,6 +286,11 @@ fn point(point: &CurvePoint) -> CurveRow {
 }
 
 impl FoundRow {
+    /// Whether it was stopped or ceased to run, and can go on.
+    pub fn is_unfinished(&self) -> bool {
+        self.irregular == Some(Irregular::Unfinished)
+    }
+
     /// Whether more time would go on with it: it ended by that, and not by its number of trials.
     pub fn takes_more_time(&self) -> bool {
         self.irregular == Some(Irregular::Budget) && self.trials.len() < TRIALS_MAX
