@@ -27,6 +27,8 @@ mod preflight;
 mod programs;
 mod roles;
 mod rounds;
+#[cfg(test)]
+mod scripts;
 mod sequence;
 mod site;
 mod skip;

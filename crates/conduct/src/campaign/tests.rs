@@ -1,81 +1,10 @@
 //! Campaigns on hosts that are scripts: no process, no socket.
 
-use std::path::Path;
-
-use bakeoff_plan::{Builtin, Cpus, Pinning};
-use bakeoff_record::{HOSTS_SCHEMA, LostHost, Record, Step};
+use bakeoff_plan::{Cpus, Pinning};
+use bakeoff_record::{HOSTS_SCHEMA, LostHost, Record};
 
 use super::*;
-use crate::first::FirstAnswers;
-use crate::generators::{LoadOrder, UnderWay};
-use crate::preflight::Finding;
-use crate::site::{SiteError, Staged, StartFailed, StartOrder};
-
-/// What servers run on, and what the load comes from. Either may have been lost.
-#[derive(Debug, Clone, Default)]
-struct Host {
-    lost: Option<LostHost>,
-}
-
-impl Host {
-    fn reached(&self) -> Result<(), LostHost> {
-        self.lost.clone().map_or(Ok(()), Err)
-    }
-}
-
-impl Site for Host {
-    fn fix_programs(&self, _: &Plan, _: &[TrialRecord]) -> Result<(), SiteError> {
-        Ok(())
-    }
-
-    fn preflight(&self, _: &Plan) -> Result<Vec<Finding>, SiteError> {
-        Ok(Vec::new())
-    }
-
-    fn first_answers(&self, _: &Plan, _: &[Finding]) -> Result<FirstAnswers, SiteError> {
-        unreachable!("a campaign does not ask for it")
-    }
-
-    fn open_files(&self) -> Option<u64> {
-        None
-    }
-
-    fn start(
-        &self,
-        _: &StartOrder<'_>,
-        _: &mut dyn FnMut(Step),
-    ) -> Result<Box<dyn Staged>, StartFailed> {
-        self.reached().map_err(StartFailed::Unreached)?;
-        Err(StartFailed::Trial(failed()))
-    }
-}
-
-impl Generators for Host {
-    fn begin(&self, _: &LoadOrder<'_>) -> Result<Box<dyn UnderWay>, String> {
-        unreachable!("no server starts")
-    }
-
-    fn are_here(&self) -> bool {
-        false
-    }
-
-    fn reach_again(&self) -> Result<(), LostHost> {
-        self.reached()
-    }
-}
-
-fn failed() -> TrialEnd {
-    TrialEnd::Failed {
-        step: Step::Start,
-        cause: "it is a script".to_owned(),
-        message: None,
-    }
-}
-
-fn plan() -> Plan {
-    let text = bakeoff_plan::builtin_plan("smoke").expect("it is built in");
-    bakeoff_plan::parse(text, "smoke", Path::new("/"), &Builtin).expect("a plan")
-}
+use crate::scripts::{Host, failed, plan};
 
 /// Carries out what is missing in the folder, and returns how that ended and what is there.
 fn carried_out(

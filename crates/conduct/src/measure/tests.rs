@@ -2,21 +2,16 @@
 
 use std::cell::Cell;
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
 
-use bakeoff_plan::{Builtin, Load, Pinning, Plan, Protocol, Request, Workload};
-use bakeoff_record::{
-    GrownFile, LostHost, Pinned, ServerFacts, StopFacts, TrialRecord, When, Work,
-};
+use bakeoff_plan::{Load, Pinning, Protocol, Request, Workload};
+use bakeoff_record::{GrownFile, LostHost, Pinned, ServerFacts, StopFacts, When, Work};
 use bakeoff_stage::Fetched;
 
 use super::*;
 use crate::answers::check_after;
-use crate::first::FirstAnswers;
 use crate::generators::{Generators, OwnEngine, Reached};
-use crate::preflight::Finding;
 use crate::roles::Roles;
-use crate::site::{Site, SiteError, StartFailed, StartOrder};
+use crate::scripts::{Host, plan};
 use crate::trial::blank;
 
 /// A contestant that only notes what it is asked.
@@ -187,40 +182,8 @@ impl UnderWay for Load100 {
     }
 }
 
-/// No contestant is started.
-#[derive(Debug)]
-struct Nowhere;
-
-impl Site for Nowhere {
-    fn fix_programs(&self, _: &Plan, _: &[TrialRecord]) -> Result<(), SiteError> {
-        Ok(())
-    }
-
-    fn preflight(&self, _: &Plan) -> Result<Vec<Finding>, SiteError> {
-        Ok(Vec::new())
-    }
-
-    fn first_answers(&self, _: &Plan, _: &[Finding]) -> Result<FirstAnswers, SiteError> {
-        unreachable!("a load does not ask for it")
-    }
-
-    fn open_files(&self) -> Option<u64> {
-        None
-    }
-
-    fn start(
-        &self,
-        _: &StartOrder<'_>,
-        _: &mut dyn FnMut(Step),
-    ) -> Result<Box<dyn Staged>, StartFailed> {
-        Err(StartFailed::Trial(TrialEnd::Interrupted))
-    }
-}
-
 fn first_trial() -> Trial {
-    let text = bakeoff_plan::builtin_plan("smoke").expect("it is built in");
-    let plan = bakeoff_plan::parse(text, "smoke", Path::new("/"), &Builtin).expect("a plan");
-    bakeoff_plan::trials(&plan).remove(0)
+    bakeoff_plan::trials(&plan()).remove(0)
 }
 
 fn roles() -> Roles {
@@ -229,7 +192,7 @@ fn roles() -> Roles {
 
 fn measured(generators: &dyn Generators, contestant: &mut Scripted) -> Measured {
     let setting = Setting {
-        site: &Nowhere,
+        site: &Host::default(),
         roles: &roles(),
         generators,
         seed: 1,

@@ -1,0 +1,79 @@
+//! What tests of several modules measure on: no process, no socket.
+
+use std::path::Path;
+
+use bakeoff_plan::{Builtin, Plan};
+use bakeoff_record::{LostHost, Step, TrialEnd, TrialRecord};
+
+use crate::first::FirstAnswers;
+use crate::generators::{Generators, LoadOrder, UnderWay};
+use crate::preflight::Finding;
+use crate::site::{Site, SiteError, Staged, StartFailed, StartOrder};
+
+/// What servers run on, and what the load comes from. Either may have been lost.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Host {
+    pub(crate) lost: Option<LostHost>,
+}
+
+impl Host {
+    fn reached(&self) -> Result<(), LostHost> {
+        self.lost.clone().map_or(Ok(()), Err)
+    }
+}
+
+impl Site for Host {
+    fn fix_programs(&self, _: &Plan, _: &[TrialRecord]) -> Result<(), SiteError> {
+        Ok(())
+    }
+
+    fn preflight(&self, _: &Plan) -> Result<Vec<Finding>, SiteError> {
+        Ok(Vec::new())
+    }
+
+    fn first_answers(&self, _: &Plan, _: &[Finding]) -> Result<FirstAnswers, SiteError> {
+        unreachable!("it is asked before a campaign")
+    }
+
+    fn open_files(&self) -> Option<u64> {
+        None
+    }
+
+    fn start(
+        &self,
+        _: &StartOrder<'_>,
+        _: &mut dyn FnMut(Step),
+    ) -> Result<Box<dyn Staged>, StartFailed> {
+        self.reached().map_err(StartFailed::Unreached)?;
+        Err(StartFailed::Trial(failed()))
+    }
+}
+
+impl Generators for Host {
+    fn begin(&self, _: &LoadOrder<'_>) -> Result<Box<dyn UnderWay>, String> {
+        unreachable!("no server starts")
+    }
+
+    fn are_here(&self) -> bool {
+        false
+    }
+
+    fn reach_again(&self) -> Result<(), LostHost> {
+        self.reached()
+    }
+}
+
+/// How trials end whose server would start here.
+pub(crate) fn failed() -> TrialEnd {
+    TrialEnd::Failed {
+        step: Step::Start,
+        cause: "it is a script".to_owned(),
+        message: None,
+    }
+}
+
+/// A plan that comes with bakeoff.
+pub(crate) fn plan() -> Plan {
+    let text = bakeoff_plan::builtin_plan("smoke").expect("it is built in");
+    bakeoff_plan::parse(text, "smoke", Path::new("/"), &Builtin).expect("a plan")
+}
