@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use crate::estimate::estimate;
 use crate::flips::FAMILY_ALPHA;
 use crate::student::student_point;
+use crate::walsh::NORMAL_975;
 
 /// Floor where nothing was run twice: 3 %, what two runs of one server may differ by on a quiet
 /// machine.
@@ -30,6 +31,20 @@ pub fn aa_floor(logs: &[f64]) -> Option<f64> {
 /// Half of the width of a ratio's interval, as the share that it reaches to either side.
 pub fn half_width(ratio: &crate::Estimate) -> f64 {
     ((ratio.high / ratio.low).ln() / 2.0).exp_m1()
+}
+
+/// Rounds with which the interval of a ratio would lie on one side of 1 with 80 %, where its ends
+/// come nearer to the point with the root of the rounds; `None` where more than 200 would be
+/// needed.
+pub fn rounds_clear_of_one(ratio: &crate::Estimate) -> Option<u32> {
+    let point = ratio.point.ln();
+    let near = match point > 0.0 {
+        true => ratio.low.ln(),
+        false => ratio.high.ln(),
+    };
+    let reach = (point - near).abs() * (1.0 + NORMAL_80 / NORMAL_975);
+    let rounds = (ratio.n as f64 * (reach / point).powi(2)).ceil();
+    (rounds <= ROUNDS_MAX as f64).then_some(rounds as u32)
 }
 
 /// What a family of tests can see, from the chance that it leaves to a single one.
@@ -109,6 +124,7 @@ impl Power {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paired::tests::pair;
     use crate::walsh::walsh;
 
     #[test]
@@ -143,6 +159,18 @@ mod tests {
         assert_eq!(power.rounds_needed(0.005, 0.06, 0.01), None);
         assert_eq!(power.rounds_needed(0.02, 3.0, 0.01), None);
         assert_eq!(power.rounds_needed(1.0, 0.0, 0.01), Some(6));
+    }
+
+    #[test]
+    fn an_interval_leaves_one_as_its_ends_come_nearer_to_the_point() {
+        let rounds = |logs: &[f64]| rounds_clear_of_one(&pair(logs).ratio().unwrap());
+        // 1.093 (0.996 to 1.2) of 10 rounds: 10 ((1 + 0.8416 / 1.9600) 0.0932 / 0.0892)^2 = 22.3.
+        let (up, level) = (1.2_f64.ln(), 0.996_f64.ln());
+        let two_modes = [up, up, up, up, up, up, level, level, level, level];
+        assert_eq!(rounds(&two_modes), Some(23));
+        assert_eq!(rounds(&two_modes.map(|log| -log)), Some(23));
+        assert_eq!(rounds(&[0.1, -0.1, 0.2, -0.2, 0.3, -0.3]), None);
+        assert_eq!(rounds(&[0.2, -0.19, 0.2, -0.19, 0.2, -0.19]), None);
     }
 
     #[test]

@@ -30,7 +30,10 @@ pub use cell::{Cell, CellKey, cells, reference};
 pub use discovery::discoveries;
 pub use estimate::{CONFIDENCE_ROUNDS, Estimate, IntervalKind, estimate, median, median_ranks};
 pub use flips::{Flips, Tested, flips};
-pub use floor::{FLIPS_FROM, FLOOR_MIN, FLOOR_UNMEASURED, Power, ROUNDS_MAX, aa_floor, half_width};
+pub use floor::{
+    FLIPS_FROM, FLOOR_MIN, FLOOR_UNMEASURED, Power, ROUNDS_MAX, aa_floor, half_width,
+    rounds_clear_of_one,
+};
 pub use level::{
     CORRELATION, HISTORY_MAX, HISTORY_MIN, LEVEL_ALPHA, LEVEL_VALUES_MIN, LevelChange, LevelTest,
     Levels,

@@ -13,7 +13,7 @@ use crate::estimate::{ALPHA, Estimate, IntervalKind, finite, middle};
 /// the normal approximation is off by less than one rank in ten thousand.
 const EXACT_TO: usize = 120;
 /// 97.5 % point of the normal distribution.
-const NORMAL_975: f64 = 1.959_963_984_540_054;
+pub(crate) const NORMAL_975: f64 = 1.959_963_984_540_054;
 
 /// The centre of `values` with its interval; `None` when there is none. Below six values the
 /// interval is the smallest to the largest value, and is called that.

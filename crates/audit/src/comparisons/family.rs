@@ -1,8 +1,8 @@
 //! All pairs of one metric to what they come to.
 
 use bakeoff_stats::{
-    Estimate, FLIPS_FROM, IntervalKind, Method, Paired, Seen, discoveries, look, rounds_dependent,
-    within,
+    Estimate, FLIPS_FROM, IntervalKind, Method, Paired, Seen, discoveries, look,
+    rounds_clear_of_one, rounds_dependent, within,
 };
 
 use crate::comparisons::Pair;
@@ -100,7 +100,7 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, found: Option<Foun
             one.conclusion,
             Conclusion::CannotTell | Conclusion::PlainNotProven(_)
         ) {
-            let needed = seen.rounds_needed.or_else(|| few_need(&pair.paired, floor));
+            let needed = needed(&pair.paired, &ratio, &seen, floor);
             one.rounds_needed = needed.map(|rounds| rounds.max(n as u32 + 1));
         }
         if rounds_dependent(&pair.paired.logs) {
@@ -114,6 +114,14 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, found: Option<Foun
         say_what_is_plain(&mut one, &pair.paired);
     }
     one
+}
+
+/// Rounds that would decide what is open: by the interval where the chances are clear already.
+fn needed(paired: &Paired, ratio: &Estimate, seen: &Seen, floor: f64) -> Option<u32> {
+    match seen.p_value() <= ALPHA {
+        true => rounds_clear_of_one(ratio),
+        false => seen.rounds_needed.or_else(|| few_need(paired, floor)),
+    }
 }
 
 /// One or two rounds that say no other number of rounds: signs decide from six rounds on.
@@ -195,10 +203,8 @@ fn weighed(paired: &Paired, ratio: &Estimate, found: &Found, floor: f64) -> Conc
     let far = ratio.point.max(1.0 / ratio.point);
     let direction = direction(ratio.point > 1.0);
     let margin = EQUAL_WITHIN.max(floor);
-    if seen.higher <= ALPHA {
-        Conclusion::Higher
-    } else if seen.lower <= ALPHA {
-        Conclusion::Lower
+    if seen.p_value() <= ALPHA {
+        beside_the_interval(seen, ratio)
     } else if floor <= EQUAL_FLOOR_MOST && is_equal {
         Conclusion::Equal
     } else if far >= plain_from(PLAIN_RATIO, floor)
@@ -210,6 +216,18 @@ fn weighed(paired: &Paired, ratio: &Estimate, found: &Found, floor: f64) -> Conc
         Conclusion::CannotTell
     } else {
         Conclusion::NoDifferenceShown
+    }
+}
+
+/// What the chances show counts where the interval that stands beside it shows it too. The chances
+/// are of the mean and the interval is of ranks, so they part where a server has two modes (R20).
+fn beside_the_interval(seen: &Seen, ratio: &Estimate) -> Conclusion {
+    if seen.higher <= ALPHA && ratio.low > 1.0 {
+        Conclusion::Higher
+    } else if seen.lower <= ALPHA && ratio.high < 1.0 {
+        Conclusion::Lower
+    } else {
+        Conclusion::CannotTell
     }
 }
 

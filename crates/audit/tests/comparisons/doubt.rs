@@ -183,3 +183,53 @@ fn cpu_time_beside_errors_of_one_side_is_never_plain() {
     assert_eq!(cpu(0), Conclusion::PlainNotProven(Direction::Lower));
     assert_eq!(cpu(40), Conclusion::NotComparable);
 }
+
+/// Ten rounds of which six are `up` times the level and four are `below` it, in turns, so that
+/// neighbouring rounds do not resemble each other.
+fn two_modes(up: f64, below: f64) -> Vec<f64> {
+    let is_up = [1, 0, 1, 1, 0, 1, 0, 1, 1, 0];
+    is_up
+        .map(|one| 1e4 * if one == 1 { up } else { below })
+        .to_vec()
+}
+
+#[test]
+fn nothing_is_faster_or_slower_while_the_interval_beside_it_holds_one() {
+    let level = vec![1e4; 10];
+    let of = |first: &[f64], second: Vec<f64>| {
+        rate_of(&[("a", first.to_vec()), ("b", second)], |_| valid())
+    };
+    let up = of(&level, two_modes(1.2, 0.996));
+    let down = of(&two_modes(1.2, 0.996), level.clone());
+    for one in [&up, &down] {
+        let ratio = one.ratio.expect("both have values");
+        assert!(ratio.low < 1.0 && ratio.high > 1.0, "{ratio:?}");
+        assert!(one.p_value.is_some_and(|chance| chance <= 0.05), "{one:?}");
+        assert_eq!(one.conclusion, Conclusion::CannotTell, "{one:?}");
+        assert_eq!(one.phrase(), "cannot tell; about 23 rounds would");
+    }
+    // Where no round is level, the same test and the interval agree.
+    let one = of(&level, two_modes(1.2, 1.05));
+    assert_eq!(one.conclusion, Conclusion::Higher, "{one:?}");
+    let one = of(&two_modes(1.2, 1.05), level);
+    assert_eq!(one.conclusion, Conclusion::Lower, "{one:?}");
+}
+
+#[test]
+fn no_latency_is_longer_while_the_interval_beside_it_holds_one() {
+    let rates = [("a", vec![500.0; 10]), ("b", vec![500.0; 10])];
+    let mut record = campaign(&rates);
+    let factors = two_modes(2.0, 0.98);
+    open_loop(&mut record, |trial| match trial.contender.as_str() {
+        "b" => (100.0 * factors[trial.round as usize - 1]) as u64,
+        _ => 1_000_000,
+    });
+    let found = compared(&record, |_| valid());
+    for metric in [Metric::LatencyP99Ns, Metric::LatencyP50Ns] {
+        let one = of(&found, metric);
+        let ratio = one.ratio.expect("both have values");
+        assert!(ratio.low < 1.0 && ratio.point > 1.2, "{ratio:?}");
+        assert!(one.p_value.is_some_and(|chance| chance <= 0.05), "{one:?}");
+        assert_eq!(one.conclusion, Conclusion::CannotTell, "{one:?}");
+    }
+}
