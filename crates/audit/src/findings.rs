@@ -3,6 +3,8 @@
 //! A sentence counts the cells that it holds in and those that it does not; it never says more
 //! than the comparisons that it sums up.
 
+use std::cmp::{Ordering, Reverse};
+
 use serde::Serialize;
 
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric};
@@ -25,7 +27,7 @@ pub struct Finding {
     pub cells: usize,
     /// Cells that agree with the sentence.
     pub cells_agreeing: usize,
-    /// How well it is founded.
+    /// How well it is founded in most of the cells that agree; the text counts the others.
     pub grade: Grade,
 }
 
@@ -47,7 +49,7 @@ pub enum Tone {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
-    /// Beyond chance and the floor in each of the cells that it counts.
+    /// Beyond chance and the floor, or equal.
     Shown,
     /// Too few rounds for a proof, and all of them agree.
     Plain,
@@ -97,11 +99,26 @@ pub(crate) fn find(comparisons: &[Comparison]) -> Vec<Finding> {
                 }
             }
         }
-        let mut found: Vec<Finding> = pairs.iter().filter_map(Sides::finding).collect();
-        found.sort_by_key(|one| (one.grade, std::cmp::Reverse(one.cells_agreeing)));
-        findings.append(&mut found);
+        let found = pairs
+            .iter()
+            .filter_map(|one| Some((one.farthest(), one.finding()?)));
+        let mut found: Vec<(Option<f64>, Finding)> = found.collect();
+        found.sort_by(by_importance);
+        findings.extend(found.into_iter().map(|(_, finding)| finding));
     }
     findings
+}
+
+/// A difference before what is level; then the better founded one, the one in more cells, and the
+/// larger one.
+fn by_importance(one: &(Option<f64>, Finding), other: &(Option<f64>, Finding)) -> Ordering {
+    let key = |(farthest, finding): &(Option<f64>, Finding)| {
+        let agreeing = Reverse(finding.cells_agreeing);
+        (farthest.is_none(), finding.grade, agreeing)
+    };
+    let size = |(farthest, _): &(Option<f64>, Finding)| farthest.unwrap_or(0.0);
+    let larger_first = size(other).total_cmp(&size(one));
+    key(one).cmp(&key(other)).then(larger_first)
 }
 
 /// The comparisons of two contenders by one metric, by what they came to.
@@ -157,20 +174,33 @@ impl<'c> Sides<'c> {
         }
     }
 
-    /// One side has more in some cells; the side that has so in most of them is spoken of, of
-    /// equally many the one that has so by more.
-    fn apart(&self) -> Finding {
+    /// Who has more in which cells: the side that has so in most of them is spoken of, and comes
+    /// first, of equally many the one that has so by more.
+    fn leading(&self) -> [(&'c str, &[&'c Comparison]); 2] {
         let (first, second) = self.names;
         let weight = |cells: &[&Comparison]| (cells.len(), Apart::of(cells).most);
-        let (more, less, cells, against) = match weight(&self.higher) >= weight(&self.lower) {
-            true => (second, first, &self.higher, &self.lower),
-            false => (first, second, &self.lower, &self.higher),
-        };
-        let grade = cells.iter().map(|one| grade_of(one)).max();
-        let grade = grade.unwrap_or(Grade::NotShown);
+        let higher = (second, self.higher.as_slice());
+        let lower = (first, self.lower.as_slice());
+        match weight(higher.1) >= weight(lower.1) {
+            true => [higher, lower],
+            false => [lower, higher],
+        }
+    }
+
+    /// The logarithm of the largest ratio that its finding counts; `None` where there is no
+    /// difference.
+    fn farthest(&self) -> Option<f64> {
+        let [(_, cells), _] = self.leading();
+        (!cells.is_empty()).then(|| Apart::of(cells).most.ln())
+    }
+
+    /// One side has more in some cells.
+    fn apart(&self) -> Finding {
+        let [(more, cells), (less, against)] = self.leading();
+        let grade = grade_of_most(cells);
         let mut text = match against.is_empty() {
-            true => self.sentence((more, less), cells),
-            false => self.mixed((more, cells), (less, against)),
+            true => self.sentence((more, less), cells) + &graded_otherwise(cells, grade),
+            false => self.mixed((more, cells), (less, against), grade),
         };
         text += &self.rest();
         text += &causes(cells);
@@ -190,25 +220,31 @@ impl<'c> Sides<'c> {
     }
 
     /// `B and A differ by cell: B has 2.2x the requests/s in 4 of 7 cells, A 20 % more in 2`.
-    fn mixed(&self, more: (&str, &[&Comparison]), less: (&str, &[&Comparison])) -> String {
-        let ((more, cells), (less, against)) = (more, less);
+    fn mixed(
+        &self,
+        (more, cells): (&str, &[&Comparison]),
+        (less, against): (&str, &[&Comparison]),
+        grade: Grade,
+    ) -> String {
         let (apart, other) = (Apart::of(cells), Apart::of(against));
         let spell = |apart: &Apart| match apart.times() {
             true => format!("{apart} the"),
             false => format!("{apart} more"),
         };
         format!(
-            "{more} and {less} differ by cell: {more} has {} {} {}{}, {less} {} in {}{}",
+            "{more} and {less} differ by cell: {more} has {} {} {}{}{}, {less} {} in {}{}{}",
             spell(&apart),
             self.metric.words(),
             of_cells(cells.len(), self.compared()),
             bounds(cells),
+            graded_otherwise(cells, grade),
             match other.times() {
                 true => other.to_string(),
                 false => format!("{other} more"),
             },
             against.len(),
-            bounds(against)
+            bounds(against),
+            graded_otherwise(against, grade)
         )
     }
 
@@ -352,6 +388,32 @@ fn grade_of(one: &Comparison) -> Grade {
     }
 }
 
+/// The grade that most of these cells have, of equally many the weaker one.
+fn grade_of_most(cells: &[&Comparison]) -> Grade {
+    let count = |grade: Grade| cells.iter().filter(|one| grade_of(one) == grade).count();
+    let grades = cells.iter().map(|one| grade_of(one));
+    let most = grades.max_by_key(|grade| (count(*grade), *grade));
+    most.unwrap_or(Grade::NotShown)
+}
+
+/// How many of these cells have another grade than the finding: `, plain in 1 of them`.
+fn graded_otherwise(cells: &[&Comparison], grade: Grade) -> String {
+    let words = [
+        (Grade::Shown, "shown"),
+        (Grade::Plain, "plain"),
+        (Grade::Indication, "an indication"),
+    ];
+    let mut text = String::new();
+    for (other, word) in words.into_iter().filter(|(other, _)| *other != grade) {
+        match cells.iter().filter(|one| grade_of(one) == other).count() {
+            0 => {}
+            all if all == cells.len() => text += &format!(", {word}"),
+            n => text += &format!(", {word} in {n} of them"),
+        }
+    }
+    text
+}
+
 /// By how much the larger of two is more, over some cells.
 struct Apart {
     least: f64,
@@ -471,95 +533,4 @@ fn add<'t>(known: &mut Vec<&'t str>, one: &'t str) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::conclusion::PairKey;
-
-    /// A rate in a cell that has no difference.
-    fn rate(conclusion: Conclusion, rounds_needed: Option<u32>) -> Comparison {
-        Comparison {
-            pair: PairKey {
-                workload: "html-small".to_owned(),
-                load: "10 clients".to_owned(),
-                first: "a".to_owned(),
-                second: "b".to_owned(),
-            },
-            metric: Metric::RatePerS,
-            ratio: None,
-            bound: None,
-            evidence: Evidence::Test,
-            conclusion,
-            p_value: None,
-            floor: 0.01,
-            rounds_needed,
-            smallest_shown: None,
-            causes: Vec::new(),
-            reason: None,
-        }
-    }
-
-    #[test]
-    fn what_is_alike_says_of_how_many_cells() {
-        use Conclusion::{CannotTell, Equal, NoDifferenceShown, NotComparable};
-        let alike = |cells: &[(Conclusion, Option<u32>)]| {
-            let cells = cells.iter().map(|(one, rounds)| rate(*one, *rounds));
-            find(&cells.collect::<Vec<_>>()).remove(0).text
-        };
-        let equal = (Equal, None);
-        let level = "a and b are level: the same requests/s within 3 % in 2 cells";
-        assert_eq!(alike(&[equal, equal]), level);
-        let ignored = (NotComparable, None);
-        assert_eq!(
-            alike(&[equal, ignored, equal, ignored, ignored]),
-            format!("{level}, not ranked in 3")
-        );
-        let open = |cells: &[(Conclusion, Option<u32>)]| {
-            let text = alike(cells);
-            let none = "a and b: no difference in requests/s is shown in ";
-            text.strip_prefix(none).expect(none).to_owned()
-        };
-        let [near, far, unknown] = [Some(14), Some(60), None].map(|it| (CannotTell, it));
-        let none = (NoDifferenceShown, None);
-        for (cells, text) in [
-            (vec![near], "1 cell; about 14 rounds would decide"),
-            (vec![near, near], "2 cells; about 14 rounds would decide"),
-            (
-                vec![near, none],
-                "2 cells; about 14 rounds would decide 1 of them",
-            ),
-            (
-                vec![near, unknown, ignored],
-                "2 cells, not ranked in 1; about 14 rounds would decide 1 of them",
-            ),
-            (
-                vec![near, far],
-                "2 cells; about 14 rounds would decide 1 of them; 1 needs more than 40",
-            ),
-            (vec![far], "1 cell; more than 40 rounds would decide"),
-            (vec![none, none], "2 cells"),
-        ] {
-            assert_eq!(open(&cells), text);
-        }
-    }
-
-    #[test]
-    fn ratios_are_spelled_as_a_reader_would() {
-        for (ratio, text) in [
-            (1.8, "1.8x"),
-            (6.0, "6x"),
-            (12.4, "12x"),
-            (2.04, "2x"),
-            (10.0, "10x"),
-        ] {
-            assert_eq!(times(ratio), text);
-        }
-        for (share, text) in [
-            (0.45, "45 %"),
-            (0.031, "3.1 %"),
-            (0.05, "5 %"),
-            (0.0995, "10 %"),
-        ] {
-            assert_eq!(percent(share), text);
-        }
-    }
-}
+mod tests;
