@@ -1,16 +1,20 @@
 //! The answer as a terminal ends with it: at most 30 lines at 80 columns.
 //!
 //! What does not fit is never wrapped: tables lose the baseline's value, then their intervals, then
-//! contenders; rows and tables beyond the room are summed up. Each says so, and `--full` has all.
+//! contenders, but for the one that leads; rows and tables beyond the room are summed up. Each says
+//! so, and `--full` has all.
+
+mod ratios;
 
 use std::collections::BTreeMap;
 
-use bakeoff_audit::{Grade, Verdict};
+use bakeoff_audit::Grade;
 
-use crate::document::{Column, Document, Extent, Line, Part, Row, Table, Unit};
-use crate::style::{Grid, GridColumn, GridField, Paint, cut, cut_middle, folded, length};
+use crate::document::{Column, Document, Extent, Line, Part, Table, Unit};
+use crate::style::{Grid, Paint, cut, folded, length};
 use crate::text::{TextOptions, tone_mark, tone_paint};
 use crate::view::{RatioRow, RatioTable, Report};
+use ratios::Drawn;
 
 /// Most lines of the answer.
 const LINES_MOST: usize = 30;
@@ -28,10 +32,6 @@ const ROWS_LEAST: usize = 3;
 const LABELS: usize = 2;
 /// Rows of the first table that go before further findings.
 const ROWS_WANTED: usize = 5;
-/// Longest name of a contender in the head of a table with intervals.
-const NAME_MOST: usize = 18;
-/// Longest name of a contender in the head of a table without.
-const NAME_SHORT: usize = 9;
 
 /// The lines of the answer. Where they are too many, servers are not quoted.
 pub(crate) fn answer(
@@ -390,203 +390,5 @@ fn summed_up(rows: &[RatioRow]) -> String {
     match marks.is_empty() {
         true => range,
         false => format!("{range} ({})", marks.join(", ")),
-    }
-}
-
-/// How much of a table there is room for.
-#[derive(Debug, Clone, Copy)]
-struct Form {
-    /// The baseline's own value.
-    baseline: bool,
-    /// Intervals.
-    ranges: bool,
-}
-
-/// Richest first; an interval is worth more than the baseline's value.
-const FORMS: [Form; 4] = [
-    Form {
-        baseline: true,
-        ranges: true,
-    },
-    Form {
-        baseline: false,
-        ranges: true,
-    },
-    Form {
-        baseline: true,
-        ranges: false,
-    },
-    Form {
-        baseline: false,
-        ranges: false,
-    },
-];
-
-/// A table in the form that fits.
-struct Drawn<'r> {
-    table: &'r RatioTable,
-    grid: Grid,
-    /// Contenders that there was no room for.
-    dropped: usize,
-    /// The line above where the baseline has no column.
-    above: Option<String>,
-}
-
-impl<'r> Drawn<'r> {
-    /// `explained` puts below the heads what the columns hold.
-    fn new(
-        report: &Report,
-        (ratios, table): (&'r RatioTable, &Table),
-        width: usize,
-        explained: bool,
-    ) -> Self {
-        let draw = |form: Form| {
-            let mut grid = grid(report, ratios, table, form, width);
-            if !explained {
-                grid.columns
-                    .iter_mut()
-                    .for_each(|column| column.head.truncate(1));
-            }
-            grid
-        };
-        let mut forms = FORMS.iter().map(|form| (*form, draw(*form)));
-        let found = forms.find(|(_, grid)| grid.width() <= width);
-        let last = FORMS[FORMS.len() - 1];
-        let (form, mut grid) = found.unwrap_or_else(|| (last, draw(last)));
-        let mut dropped = 0;
-        while grid.width() > width && grid.columns.len() > LABELS + 1 {
-            let kept: Vec<usize> = (0..grid.columns.len() - 1).collect();
-            grid = grid.only(&kept);
-            dropped += 1;
-        }
-        let above = format!("{}, ratio to {}", ratios.title, ratios.baseline);
-        Self {
-            table: ratios,
-            grid,
-            dropped,
-            above: (!form.baseline).then(|| cut(&crate::number::plain(&above), width)),
-        }
-    }
-
-    /// Lines that are no rows.
-    fn height(&self) -> usize {
-        let heads = self
-            .grid
-            .columns
-            .iter()
-            .map(|column| column.head.len())
-            .max();
-        heads.unwrap_or(0) + usize::from(self.above.is_some()) + usize::from(self.dropped > 0)
-    }
-
-    /// At most so many lines; the rows that do not fit are summed up in the last one.
-    fn lines(&self, options: TextOptions<'_>, most: usize) -> Vec<String> {
-        let heads = self.height();
-        let rows = self.grid.rows.len();
-        let shown = if heads + rows <= most {
-            rows
-        } else {
-            most.saturating_sub(heads + 1).min(rows)
-        };
-        let mut lines: Vec<String> = Vec::new();
-        let above = self.above.iter();
-        lines.extend(above.map(|line| Paint::Bold.on(line, options.colour)));
-        let mut grid = self.grid.clone();
-        grid.rows.truncate(shown);
-        lines.extend(grid.lines(options.colour, false));
-        if shown < rows {
-            let rest = &self.table.rows[shown..];
-            let noun = if rest.len() == 1 { "row" } else { "rows" };
-            let line = format!("{} more {noun}: {}; --full", rest.len(), summed_up(rest));
-            lines.push(cut(&line, options.width));
-        }
-        if self.dropped > 0 {
-            let noun = if self.dropped == 1 {
-                "contender"
-            } else {
-                "contenders"
-            };
-            let line = format!("{} more {noun}: a wider terminal or --full", self.dropped);
-            lines.push(cut(&line, options.width));
-        }
-        lines
-    }
-}
-
-/// The table as a grid in one of the forms.
-fn grid(report: &Report, ratios: &RatioTable, table: &Table, form: Form, width: usize) -> Grid {
-    let kept: Vec<usize> = (0..table.columns.len())
-        .filter(|index| *index != LABELS || form.baseline)
-        .collect();
-    let column = |index: &usize| {
-        let column = &table.columns[*index];
-        let name = match (*index < LABELS, form.ranges) {
-            // The title of the table stands over its labels.
-            (true, _) if form.baseline => column.title.clone(),
-            (true, _) => String::new(),
-            (false, true) => cut_middle(&column.title, NAME_MOST),
-            (false, false) => cut_middle(&column.title, NAME_SHORT),
-        };
-        let below = match *index {
-            LABELS => "= 1.00",
-            index if index > LABELS && form.ranges => "ratio (low-high)",
-            _ => "",
-        };
-        let mut head = vec![name];
-        if form.ranges {
-            head.push(below.to_owned());
-        }
-        GridColumn {
-            head,
-            right: *index > 0,
-        }
-    };
-    let row = |(row, of): (&Row, &RatioRow)| {
-        let field = |index: &usize| match *index {
-            0 => GridField::new(cut(&row.fields[0].shown(Unit::Text), (width / 4).max(6))),
-            index => number(report, (row, of), index, table.columns[index].unit, form),
-        };
-        kept.iter().map(field).collect()
-    };
-    Grid {
-        rows: table.rows.iter().zip(&ratios.rows).map(row).collect(),
-        columns: kept.iter().map(column).collect(),
-    }
-}
-
-fn number(
-    report: &Report,
-    (row, of): (&Row, &RatioRow),
-    index: usize,
-    unit: Unit,
-    form: Form,
-) -> GridField {
-    let field = &row.fields[index];
-    let text = match form.ranges {
-        true => field.shown(unit),
-        false => field.shown_short(unit),
-    };
-    let paint = field.tone.map_or(Paint::None, tone_paint);
-    if !text.is_empty() {
-        // Marks stand below each other, also where a ratio has none.
-        let space = if unit == Unit::Ratio && field.mark.is_empty() {
-            "  "
-        } else {
-            ""
-        };
-        let text = format!("{text}{space}");
-        return GridField { text, paint };
-    }
-    let name = index
-        .checked_sub(LABELS)
-        .and_then(|index| of.cells.get(index));
-    let cell = report.cells.iter().find(|cell| {
-        let mine = name.is_some_and(|name| name.contender == cell.contender);
-        mine && cell.workload == of.workload && cell.load == of.load
-    });
-    let verdict = cell.map(|cell| cell.verdict.verdict);
-    match verdict.filter(|verdict| *verdict > Verdict::Suspect && form.ranges) {
-        Some(verdict) => GridField::new(verdict.name()),
-        None => GridField::new("-"),
     }
 }

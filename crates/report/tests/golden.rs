@@ -221,6 +221,42 @@ fn an_answer_has_at_most_30_lines_and_keeps_to_the_width() {
     assert!(answer.contains("more contenders"), "{answer}");
 }
 
+/// The one that leads was left out where the plan had it last.
+#[test]
+fn where_contenders_are_left_out_the_one_that_leads_is_not() {
+    let mut many = support::campaign(7);
+    let mut trials = std::mem::take(&mut many.trials);
+    let mut contenders = std::mem::take(&mut many.plan.contenders);
+    let names = (1..=12).map(|number| (format!("c{number:02}"), "caddy-default"));
+    let names = names.chain([("fastest".to_owned(), "nginx-optimized")]);
+    for (name, like) in names {
+        let of_it = trials.iter().filter(|it| it.contender == like);
+        for trial in of_it {
+            let mut trial = trial.clone();
+            trial.id = trial.id.replace(like, &name);
+            trial.contender.clone_from(&name);
+            many.trials.push(trial);
+        }
+        let alike = contenders.iter().find(|it| it.name == like);
+        let mut contender = alike.expect("the campaign has it").clone();
+        contender.name = name;
+        many.plan.contenders.push(contender);
+    }
+    // The first one stays, and the references.
+    trials.retain(|it| !["caddy-default", "nginx-optimized"].contains(&it.contender.as_str()));
+    many.plan.contenders.insert(0, contenders.remove(0));
+    many.trials.extend(trials);
+    let answer = answer_of(&view(&many), 80);
+    assert!(answer.contains("more contenders"), "{answer}");
+    let mut lines = answer.lines();
+    let head = lines.find(|line| line.contains("c01") && line.contains("c02"));
+    let head = head.expect("the first of them are shown");
+    assert!(
+        head.ends_with("fastest") && !head.contains("c12"),
+        "{answer}"
+    );
+}
+
 fn keeps_to_the_width(report: &Report) {
     for width in [24, 40, 60, 80, 200] {
         let answer = answer_of(report, width);

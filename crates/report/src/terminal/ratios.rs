@@ -1,0 +1,244 @@
+//! A table of ratios in the form that fits a terminal.
+
+use bakeoff_audit::Verdict;
+
+use super::{LABELS, summed_up};
+use crate::document::{Row, Table, Unit};
+use crate::style::{Grid, GridColumn, GridField, Paint, cut, cut_middle};
+use crate::text::{TextOptions, tone_paint};
+use crate::view::{RatioCell, RatioRow, RatioTable, Report};
+
+/// Longest name of a contender in the head of a table with intervals.
+const NAME_MOST: usize = 18;
+/// Longest name of a contender in the head of a table without.
+const NAME_SHORT: usize = 9;
+
+/// How much of a table there is room for.
+#[derive(Debug, Clone, Copy)]
+struct Form {
+    /// The baseline's own value.
+    baseline: bool,
+    /// Intervals.
+    ranges: bool,
+}
+
+/// Richest first; an interval is worth more than the baseline's value.
+const FORMS: [Form; 4] = [
+    Form {
+        baseline: true,
+        ranges: true,
+    },
+    Form {
+        baseline: false,
+        ranges: true,
+    },
+    Form {
+        baseline: true,
+        ranges: false,
+    },
+    Form {
+        baseline: false,
+        ranges: false,
+    },
+];
+
+/// A table in the form that fits.
+pub(super) struct Drawn<'r> {
+    table: &'r RatioTable,
+    grid: Grid,
+    /// Contenders that there was no room for.
+    dropped: usize,
+    /// The line above where the baseline has no column.
+    above: Option<String>,
+}
+
+impl<'r> Drawn<'r> {
+    /// `explained` puts below the heads what the columns hold.
+    pub(super) fn new(
+        report: &Report,
+        (ratios, table): (&'r RatioTable, &Table),
+        width: usize,
+        explained: bool,
+    ) -> Self {
+        let draw = |form: Form| {
+            let mut grid = grid(report, ratios, table, form, width);
+            if !explained {
+                grid.columns
+                    .iter_mut()
+                    .for_each(|column| column.head.truncate(1));
+            }
+            grid
+        };
+        let mut forms = FORMS.iter().map(|form| (*form, draw(*form)));
+        let found = forms.find(|(_, grid)| grid.width() <= width);
+        let last = FORMS[FORMS.len() - 1];
+        let (form, mut grid) = found.unwrap_or_else(|| (last, draw(last)));
+        let mut dropped = 0;
+        // Without a column of the baseline.
+        let mut leader = leader(ratios).map(|index| LABELS + index - 1);
+        while grid.width() > width && grid.columns.len() > LABELS + 1 {
+            let last = grid.columns.len() - 1;
+            // The one that leads stays, wherever the plan has it.
+            let out = match leader == Some(last) {
+                true => last - 1,
+                false => last,
+            };
+            leader = leader.map(|at| at.min(last - 1));
+            let kept: Vec<usize> = (0..=last).filter(|one| *one != out).collect();
+            grid = grid.only(&kept);
+            dropped += 1;
+        }
+        let above = format!("{}, ratio to {}", ratios.title, ratios.baseline);
+        Self {
+            table: ratios,
+            grid,
+            dropped,
+            above: (!form.baseline).then(|| cut(&crate::number::plain(&above), width)),
+        }
+    }
+
+    /// Lines that are no rows.
+    pub(super) fn height(&self) -> usize {
+        let heads = self
+            .grid
+            .columns
+            .iter()
+            .map(|column| column.head.len())
+            .max();
+        heads.unwrap_or(0) + usize::from(self.above.is_some()) + usize::from(self.dropped > 0)
+    }
+
+    /// At most so many lines; the rows that do not fit are summed up in the last one.
+    pub(super) fn lines(&self, options: TextOptions<'_>, most: usize) -> Vec<String> {
+        let heads = self.height();
+        let rows = self.grid.rows.len();
+        let shown = if heads + rows <= most {
+            rows
+        } else {
+            most.saturating_sub(heads + 1).min(rows)
+        };
+        let mut lines: Vec<String> = Vec::new();
+        let above = self.above.iter();
+        lines.extend(above.map(|line| Paint::Bold.on(line, options.colour)));
+        let mut grid = self.grid.clone();
+        grid.rows.truncate(shown);
+        lines.extend(grid.lines(options.colour, false));
+        if shown < rows {
+            let rest = &self.table.rows[shown..];
+            let noun = if rest.len() == 1 { "row" } else { "rows" };
+            let line = format!("{} more {noun}: {}; --full", rest.len(), summed_up(rest));
+            lines.push(cut(&line, options.width));
+        }
+        if self.dropped > 0 {
+            let noun = if self.dropped == 1 {
+                "contender"
+            } else {
+                "contenders"
+            };
+            let line = format!("{} more {noun}: a wider terminal or --full", self.dropped);
+            lines.push(cut(&line, options.width));
+        }
+        lines
+    }
+}
+
+/// Position of the contender that is best in most rows, of those that are held against the
+/// baseline; `None` where the baseline is best in all of them.
+fn leader(table: &RatioTable) -> Option<usize> {
+    let better = |cell: &RatioCell| {
+        let log = cell.ratio.map_or(0.0, |ratio| ratio.point.ln());
+        match table.metric.more_is_better() {
+            true => log,
+            false => -log,
+        }
+    };
+    let mut rows_led = vec![0; table.columns.len()];
+    for row in &table.rows {
+        let cells = row.cells.iter().enumerate();
+        let compared = cells.filter(|(_, cell)| !cell.mark.is_empty() && better(cell) > 0.0);
+        let best = compared.max_by(|(_, one), (_, other)| better(one).total_cmp(&better(other)));
+        if let Some((index, _)) = best {
+            rows_led[index] += 1;
+        }
+    }
+    let most = rows_led.iter().copied().max().filter(|rows| *rows > 0)?;
+    rows_led.iter().position(|rows| *rows == most)
+}
+
+/// The table as a grid in one of the forms.
+fn grid(report: &Report, ratios: &RatioTable, table: &Table, form: Form, width: usize) -> Grid {
+    let kept: Vec<usize> = (0..table.columns.len())
+        .filter(|index| *index != LABELS || form.baseline)
+        .collect();
+    let column = |index: &usize| {
+        let column = &table.columns[*index];
+        let name = match (*index < LABELS, form.ranges) {
+            // The title of the table stands over its labels.
+            (true, _) if form.baseline => column.title.clone(),
+            (true, _) => String::new(),
+            (false, true) => cut_middle(&column.title, NAME_MOST),
+            (false, false) => cut_middle(&column.title, NAME_SHORT),
+        };
+        let below = match *index {
+            LABELS => "= 1.00",
+            index if index > LABELS && form.ranges => "ratio (low-high)",
+            _ => "",
+        };
+        let mut head = vec![name];
+        if form.ranges {
+            head.push(below.to_owned());
+        }
+        GridColumn {
+            head,
+            right: *index > 0,
+        }
+    };
+    let row = |(row, of): (&Row, &RatioRow)| {
+        let field = |index: &usize| match *index {
+            0 => GridField::new(cut(&row.fields[0].shown(Unit::Text), (width / 4).max(6))),
+            index => number(report, (row, of), index, table.columns[index].unit, form),
+        };
+        kept.iter().map(field).collect()
+    };
+    Grid {
+        rows: table.rows.iter().zip(&ratios.rows).map(row).collect(),
+        columns: kept.iter().map(column).collect(),
+    }
+}
+
+fn number(
+    report: &Report,
+    (row, of): (&Row, &RatioRow),
+    index: usize,
+    unit: Unit,
+    form: Form,
+) -> GridField {
+    let field = &row.fields[index];
+    let text = match form.ranges {
+        true => field.shown(unit),
+        false => field.shown_short(unit),
+    };
+    let paint = field.tone.map_or(Paint::None, tone_paint);
+    if !text.is_empty() {
+        // Marks stand below each other, also where a ratio has none.
+        let space = if unit == Unit::Ratio && field.mark.is_empty() {
+            "  "
+        } else {
+            ""
+        };
+        let text = format!("{text}{space}");
+        return GridField { text, paint };
+    }
+    let name = index
+        .checked_sub(LABELS)
+        .and_then(|index| of.cells.get(index));
+    let cell = report.cells.iter().find(|cell| {
+        let mine = name.is_some_and(|name| name.contender == cell.contender);
+        mine && cell.workload == of.workload && cell.load == of.load
+    });
+    let verdict = cell.map(|cell| cell.verdict.verdict);
+    match verdict.filter(|verdict| *verdict > Verdict::Suspect && form.ranges) {
+        Some(verdict) => GridField::new(verdict.name()),
+        None => GridField::new("-"),
+    }
+}
