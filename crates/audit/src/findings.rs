@@ -334,9 +334,9 @@ impl<'c> Sides<'c> {
         }
     }
 
-    /// No cell shows a difference; reported for what is asked first only.
+    /// No cell shows a difference; reported for what is tested only, which is what a load is for.
     fn alike(&self) -> Option<Finding> {
-        if !matches!(self.metric, Metric::RatePerS | Metric::CpuNsPerRequest) {
+        if !self.metric.is_tested() {
             return None;
         }
         let ((first, second), what) = (self.names, self.metric.words());

@@ -105,6 +105,43 @@ fn of_twenty_contenders_the_one_that_is_ten_times_as_fast_comes_first() {
     assert!(found[..19].iter().all(|one| one.second == "c20"));
 }
 
+/// Of a load at a given rate the answer was its CPU time alone.
+#[test]
+fn under_a_given_rate_the_answer_begins_with_p99_whatever_it_comes_to() {
+    use Conclusion::{CannotTell, Equal, Higher, NotCompared};
+    for (p99, rounds_needed, text) in [
+        (
+            Equal,
+            None,
+            "a and b are level: the same p99 latency within 3 % in 1 cell",
+        ),
+        (
+            CannotTell,
+            Some(14),
+            "a and b: no difference in p99 latency is shown in 1 cell; \
+             about 14 rounds would decide",
+        ),
+    ] {
+        let of = |metric, ratio, conclusion| Comparison {
+            metric,
+            ..rates(1, ["a", "b"], ratio, conclusion)
+        };
+        let comparisons = [
+            of(Metric::RatePerS, 1.0, NotCompared),
+            of(Metric::LatencyP50Ns, 1.0, Equal),
+            Comparison {
+                rounds_needed,
+                ..of(Metric::LatencyP99Ns, 1.01, p99)
+            },
+            of(Metric::CpuNsPerRequest, 1.2, Higher),
+        ];
+        let found = find(&comparisons);
+        let texts: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
+        let cpu = "b needs 20 % more CPU time per request than a in 1 cell";
+        assert_eq!(texts, [text, cpu]);
+    }
+}
+
 #[test]
 fn a_finding_has_the_grade_of_most_of_its_cells_and_counts_the_others() {
     use Conclusion::{Higher, Lower, PlainNotProven};
