@@ -16,6 +16,7 @@ mod h2load;
 mod late;
 mod links;
 mod lost;
+mod no_finding;
 mod series;
 mod trial;
 mod vegeta;

@@ -5,8 +5,10 @@ mod support;
 
 use bakeoff_audit::{Verdict, judge};
 use bakeoff_plan::{Overrides, Plan, RoundsAsked, Until};
-use bakeoff_record::{Outcome, Record, TrialRecord};
-use bakeoff_report::{Gates, view, widest, widest_gated};
+use bakeoff_record::{Outcome, Record, TrialEnd, TrialRecord};
+use bakeoff_report::{
+    Gates, MarkdownOptions, TextOptions, markdown, text, view, widest, widest_gated,
+};
 
 /// Three contenders at one workload and load that they all carry, in so many rounds.
 fn rounds(n: u32) -> Record {
@@ -201,4 +203,69 @@ fn a_rule_that_ended_a_campaign_is_given_what_makes_it_go_on() {
     let mut record = rounds(10);
     first(&mut record, "caddy-default", 3).for_each(disturb);
     assert_eq!(proposed(&record).as_deref(), Some(" --rounds 15"));
+}
+
+/// Why there is no finding, as text and Markdown have it as well.
+#[track_caller]
+fn without_finding(record: &Record) -> String {
+    let report = view(record);
+    let why = report.answer.no_finding.clone().expect("nothing is found");
+    let options = TextOptions {
+        width: 200,
+        colour: false,
+        full: false,
+        diffs: false,
+        record: None,
+        needed_again: None,
+    };
+    let text = text(&report, options);
+    assert!(text.starts_with(&why), "{text}");
+    let markdown = markdown(&report, MarkdownOptions { full: false });
+    assert!(markdown.contains(&format!("- {why}\n")), "{markdown}");
+    why
+}
+
+/// "There is one contender" stood above a table of two, and nothing was proposed.
+#[test]
+fn a_campaign_that_met_one_of_its_contenders_says_so_and_goes_on() {
+    let whole = rounds(1);
+    assert_eq!(view(&rounds(10)).answer.no_finding, None);
+    // Ctrl-C during the yardstick.
+    let mut broken_off = whole.clone();
+    let met = ["nginx-default", "yardstick"];
+    broken_off
+        .trials
+        .retain(|it| met.contains(&it.contender.as_str()));
+    let only = "Only nginx-default was measured, so nothing is compared.";
+    assert_eq!(without_finding(&broken_off), only);
+    assert_eq!(proposed(&broken_off).as_deref(), Some(""));
+    // During the second one.
+    let mut in_second = whole;
+    for trial in &mut in_second.trials {
+        if trial.contender == "caddy-default" {
+            (trial.end, trial.result) = (TrialEnd::Interrupted, None);
+        }
+    }
+    in_second
+        .trials
+        .retain(|it| it.contender != "nginx-optimized");
+    assert_eq!(without_finding(&in_second), only);
+    assert_eq!(proposed(&in_second).as_deref(), Some(""));
+    // Before the first one was measured.
+    let mut none = broken_off.clone();
+    none.trials.retain(|it| it.contender == "yardstick");
+    let nobody = "No contender was measured, so nothing is compared.";
+    assert_eq!(without_finding(&none), nobody);
+    // Nothing goes on with a copy, and a plan of one contender is done.
+    broken_off.is_copy = true;
+    assert_eq!(without_finding(&broken_off), only);
+    assert_eq!(proposed(&broken_off), None);
+    broken_off.is_copy = false;
+    broken_off
+        .plan
+        .contenders
+        .retain(|it| it.name == "nginx-default");
+    let alone = "There is one contender, so nothing is compared.";
+    assert_eq!(without_finding(&broken_off), alone);
+    assert_eq!(proposed(&broken_off), None);
 }

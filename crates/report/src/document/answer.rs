@@ -4,7 +4,7 @@ use bakeoff_audit::{ConfirmAnswer, Grade, Level, Metric};
 
 use super::{Column, Extent, Field, Figure, Line, Part, Point, Row, Section, Table, Unit, Value};
 use crate::number::{counted, plain};
-use crate::view::{Comparison, RatioCell, RatioTable, Report, Tone};
+use crate::view::{RatioCell, RatioTable, Report, Tone};
 
 pub(super) fn draw(report: &Report) -> Vec<Section> {
     let section = |name, title: &str, parts| Section {
@@ -48,9 +48,8 @@ pub(crate) fn findings(report: &Report) -> Vec<Line> {
         Line::toned(finding.tone, format!("{text} ({grade}, {rounds})."))
     };
     let mut lines: Vec<Line> = report.answer.findings.iter().map(line).collect();
-    if lines.is_empty() {
-        lines.push(Line::new(nothing_found(report)));
-    }
+    let without = report.answer.no_finding.iter();
+    lines.extend(without.map(|text| Line::new(plain(text))));
     lines.extend(confirmed(report));
     lines
 }
@@ -96,24 +95,6 @@ fn rounds(report: &Report) -> String {
     match interval.rounds_least {
         least if least == interval.rounds_most => most,
         least => format!("{least} to {most}"),
-    }
-}
-
-/// Whether the numbers of both were held against each other.
-fn is_weighed(one: &Comparison) -> bool {
-    !matches!(one.conclusion, "not-comparable" | "not-compared")
-}
-
-/// What stands where no finding does.
-fn nothing_found(report: &Report) -> &'static str {
-    if report.cells.iter().all(|cell| cell.rounds.measured == 0) {
-        "Nothing was measured."
-    } else if report.comparisons.is_empty() {
-        "There is one contender, so nothing is compared."
-    } else if report.comparisons.iter().all(|one| !is_weighed(one)) {
-        "Nothing could be compared: the numbers of too few contenders can be believed."
-    } else {
-        "No difference between contenders is shown."
     }
 }
 

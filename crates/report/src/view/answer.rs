@@ -5,7 +5,7 @@ use bakeoff_audit::{
     widest_interval,
 };
 use bakeoff_plan::Until;
-use bakeoff_record::{Record, shell_word};
+use bakeoff_record::{Record, TrialEnd, shell_word};
 use bakeoff_stats::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,6 +15,7 @@ use super::cell::Cell;
 use super::comparison::sign;
 use super::failing::failing;
 use super::late::late;
+use super::no_finding::no_finding;
 
 /// The command that goes on with a record.
 const GO_ON: &str = "bakeoff run --resume RECORD";
@@ -26,6 +27,8 @@ const HOSTS_FILE: &str = " --hosts FILE";
 pub struct Answer {
     /// What holds over several cells, most important first.
     pub findings: Vec<Finding>,
+    /// Why there is no finding, in a sentence; null where there is one.
+    pub no_finding: Option<String>,
     /// Contenders' cells that were not measured, whose server died, or whose answers failed or
     /// were wrong, a sentence each. Where there is none, what cannot be decided takes more rounds
     /// or a quieter machine.
@@ -127,8 +130,11 @@ pub(super) fn draw(
         Metric::MemoryPeakBytes,
     ];
     let table = |metric: &Metric| table(*metric, &all);
+    let planned = record.plan.contenders.len();
+    let without = || no_finding(planned, cells, &judged.comparisons);
     Answer {
         findings: judged.findings.clone(),
+        no_finding: judged.findings.is_empty().then(without),
         failing: failing(cells),
         late: late(cells),
         tables: tables.iter().filter_map(table).collect(),
@@ -284,14 +290,17 @@ fn mark(conclusion: Conclusion) -> &'static str {
     }
 }
 
-/// More rounds where they would decide something and are worth it, or make up for spoiled ones,
-/// and the record can go on; and the tables behind the answer.
+/// More rounds where they would decide something and are worth it, or make up for spoiled ones, and
+/// the rest of a campaign that has nothing to say yet, where the record can go on; and the tables
+/// behind the answer.
 fn next(record: &Record, judged: &Judged<'_>) -> Vec<String> {
     let mut next = Vec::new();
     let decide = More::of(&judged.comparisons).rounds;
     let rounds = decide.max(judged.rounds_enough);
     let rounds = rounds.filter(|_| !record.is_copy);
-    if let Some(asked) = rounds.and_then(|rounds| asking_for(rounds, record, judged)) {
+    let asked = rounds.and_then(|rounds| asking_for(rounds, record, judged));
+    let rest = || awaits_a_contender(record, judged).then(String::new);
+    if let Some(asked) = asked.or_else(rest) {
         let mut trials = record.trials.iter();
         let on_hosts = trials.any(|trial| trial.course.hosts.is_some());
         let hosts = if on_hosts { HOSTS_FILE } else { "" };
@@ -299,6 +308,17 @@ fn next(record: &Record, judged: &Judged<'_>) -> Vec<String> {
     }
     next.push("bakeoff report RECORD --full".to_owned());
     next
+}
+
+/// Whether there is no finding while a contender still waits for its first trial.
+fn awaits_a_contender(record: &Record, judged: &Judged<'_>) -> bool {
+    let has_begun = |name: &str| {
+        let mut trials = record.trials.iter();
+        trials.any(|one| one.contender == name && one.end != TrialEnd::Interrupted)
+    };
+    let mut contenders = record.plan.contenders.iter();
+    let waits = contenders.any(|one| !has_begun(&one.name));
+    judged.findings.is_empty() && !record.is_copy && waits
 }
 
 /// The flags with which a campaign goes on to so many rounds; `None` where there are none.

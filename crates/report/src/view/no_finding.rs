@@ -1,0 +1,45 @@
+//! Why no finding stands in the answer, where none does.
+
+use bakeoff_audit::{Comparison, Conclusion};
+
+use super::cell::Cell;
+
+/// The sentence that stands in place of findings, for a plan of so many contenders.
+pub(super) fn no_finding(planned: usize, cells: &[Cell], comparisons: &[Comparison]) -> String {
+    let measured = measured(cells);
+    let is_weighed = |one: &Comparison| {
+        let is_left_out = matches!(
+            one.conclusion,
+            Conclusion::NotComparable | Conclusion::NotCompared
+        );
+        !is_left_out
+    };
+    let text = match measured.as_slice() {
+        _ if cells.iter().all(|cell| cell.rounds.measured == 0) => "Nothing was measured.",
+        [] => "No contender was measured, so nothing is compared.",
+        _ if planned == 1 => "There is one contender, so nothing is compared.",
+        [one] => return format!("Only {one} was measured, so nothing is compared."),
+        _ if comparisons.is_empty() => {
+            "No two contenders were measured at the same workload and load, so nothing is compared."
+        }
+        _ if !comparisons.iter().any(is_weighed) => {
+            "Nothing could be compared: the numbers of too few contenders can be believed."
+        }
+        _ => "No difference between contenders is shown.",
+    };
+    text.to_owned()
+}
+
+/// Names of the contenders that have a measured round.
+fn measured(cells: &[Cell]) -> Vec<&str> {
+    let ran = cells
+        .iter()
+        .filter(|cell| cell.is_contender() && cell.rounds.measured > 0);
+    let mut names: Vec<&str> = Vec::new();
+    for cell in ran {
+        if !names.contains(&cell.contender.as_str()) {
+            names.push(&cell.contender);
+        }
+    }
+    names
+}
