@@ -370,3 +370,64 @@ fn hostile_names_stay_text() {
         formats[2].1
     );
 }
+
+/// The rate of one contender in records of one machine, a night each.
+fn nightly(rates: &[f64]) -> History {
+    let of_night = |(night, rate): (usize, &f64)| {
+        let cells = vec![cell("nginx-default", "1.26.1", number(*rate, false))];
+        record(night, "6.1.0", cells)
+    };
+    let nights: Vec<HistorySource> = rates.iter().enumerate().map(of_night).collect();
+    history_view(&nights, &[])
+}
+
+/// Heights of the levels in the picture, and of the points.
+fn heights(history: &History) -> (Vec<String>, Vec<String>) {
+    let html = history_html(history);
+    let between = |line: &str, start: &str, end: &str| {
+        let (_, rest) = line.split_once(start)?;
+        Some(rest.split_once(end)?.0.to_owned())
+    };
+    let levels = html.lines().filter(|line| line.contains("#2a8fd0"));
+    let levels = levels.filter_map(|line| {
+        let start = between(line, "d=\"M", " H")?;
+        Some(start.split_once(' ')?.1.to_owned())
+    });
+    let points = html.lines().filter_map(|line| between(line, "cy=\"", "\""));
+    (levels.collect(), points.collect())
+}
+
+/// Records beyond the latest 200, and those before a change below 1 %, were counted and drawn.
+#[test]
+fn the_levels_beside_a_change_are_those_that_its_size_is_of() {
+    let mut rates = vec![50_000.0; 60];
+    rates.resize(250, 60_000.0);
+    rates.resize(260, 54_000.0);
+    let long = nightly(&rates);
+    let mut rates = vec![40_000.0; 10];
+    rates.resize(20, 40_320.0);
+    rates.resize(30, 44_000.0);
+    let small = nightly(&rates);
+    for (history, at, n, places) in [
+        (&long, 250, [190, 10], vec![0, 199]),
+        (&small, 20, [10, 10], vec![0, 10, 20]),
+    ] {
+        let changes = history.changes();
+        let found: Vec<_> = changes.iter().map(|(_, one)| (one.at, one.n)).collect();
+        assert_eq!(found, [(at, n)]);
+        // The level of equal points is theirs.
+        let (levels, points) = heights(history);
+        let expected: Vec<String> = places.iter().map(|at| points[*at].clone()).collect();
+        assert_eq!(levels, expected);
+    }
+}
+
+#[test]
+fn a_long_history_without_a_change_says_how_much_of_it_was_looked_at() {
+    for (records, expected) in [(200, "none"), (201, "none in the latest 200")] {
+        let text = history_text(&nightly(&vec![50_000.0; records]), options(200));
+        let is_long = text.contains("none in the latest 200");
+        assert_eq!(is_long, expected != "none", "{text}");
+        assert!(text.contains(expected), "{text}");
+    }
+}

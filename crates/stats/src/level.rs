@@ -59,6 +59,9 @@ pub struct LevelChange {
     pub low: f64,
     /// Upper end.
     pub high: f64,
+    /// Values of the level before it and of the level after it, which the size is of. A change that
+    /// is too small to be named ends a level, too.
+    pub n: [usize; 2],
 }
 
 /// What became of a history.
@@ -185,6 +188,7 @@ fn change(before: &[f64], after: &[f64], at: usize) -> Option<LevelChange> {
         size: difference.exp_m1(),
         low: (difference - half).exp_m1(),
         high: (difference + half).exp_m1(),
+        n: [before.len(), after.len()],
     })
 }
 
@@ -521,5 +525,28 @@ mod tests {
             changes.len() == 1 && changes[0].at.abs_diff(300) <= 2,
             "{changes:?}"
         );
+    }
+
+    /// What was not looked at, and what lies before a change that is too small to be named, is of
+    /// another level.
+    #[test]
+    fn a_change_counts_the_values_that_its_size_is_of() {
+        let mut long = vec![5e4; 60];
+        long.resize(250, 6e4);
+        long.resize(260, 5.4e4);
+        let mut small = vec![100.0; 10];
+        small.resize(20, 100.8);
+        small.resize(30, 110.0);
+        let levels = LevelTest::default().changes(&[long, small]);
+        let expected = [(250, [190, 10], 0.9), (20, [10, 10], 110.0 / 100.8)];
+        for (levels, (at, n, ratio)) in levels.iter().zip(expected) {
+            let Levels::Known(changes) = levels else {
+                panic!("it is long enough: {levels:?}");
+            };
+            let found: Vec<(usize, [usize; 2])> =
+                changes.iter().map(|one| (one.at, one.n)).collect();
+            assert_eq!(found, [(at, n)]);
+            assert!((changes[0].size - (ratio - 1.0)).abs() < 1e-9, "{levels:?}");
+        }
     }
 }

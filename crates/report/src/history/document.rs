@@ -281,7 +281,10 @@ fn last_change(history: &History, one: &SeriesRow) -> String {
             let least = history.method.records_least;
             format!("too few: {} of {least}", one.points.len())
         }
-        (None, None) => "none".to_owned(),
+        (None, None) => match history.method.records_most {
+            most if one.points.len() > most => format!("none in the latest {most}"),
+            _ => "none".to_owned(),
+        },
         (None, Some(change)) => {
             let since = day(&change.after.started_at);
             let more = match one.changes.len() {

@@ -13,8 +13,8 @@ const SIZE: (f64, f64) = (460.0, 220.0);
 const ROOM: (f64, f64, f64, f64) = (56.0, 14.0, 54.0, 28.0);
 /// Pictures on a page; the table has all histories.
 const PICTURES_MAX: usize = 200;
-/// Points of a picture, the latest.
-const POINTS_MAX: usize = 200;
+/// Points of a picture: the latest, which are those that are looked at.
+const POINTS_MAX: usize = bakeoff_stats::HISTORY_MAX;
 /// What the height spans at least, as a ratio.
 const SPAN_LEAST: f64 = 1.25;
 /// Least distance between two labels beside each other.
@@ -147,22 +147,22 @@ fn grid(out: &mut String, series: &SeriesRow, axes: &Axes) {
     }
 }
 
-/// The level of each stretch between two changes: the geometric mean of its values.
+/// The level of each stretch between two changes: the geometric mean of its values. On both sides
+/// of a change the stretches are those that its size is of.
 fn levels(out: &mut String, series: &SeriesRow, axes: &Axes) {
-    let inner = series.changes.iter().map(|change| change.at);
-    let all: Vec<usize> = [0]
-        .into_iter()
-        .chain(inner)
-        .chain([series.points.len()])
-        .collect();
-    for pair in all
-        .windows(2)
-        .filter(|pair| pair[1] > axes.first && pair[0] < pair[1])
-    {
+    let of_changes = series.changes.iter().flat_map(|change| {
+        let [before, after] = change.n;
+        [change.at - before, change.at, change.at + after]
+    });
+    let mut ends = vec![axes.first, series.points.len()];
+    ends.extend(of_changes);
+    ends.sort_unstable();
+    ends.dedup();
+    for pair in ends.windows(2) {
         let part = &series.points[pair[0]..pair[1]];
         let logs = part.iter().map(|point| point.value.ln()).sum::<f64>();
         let level = (logs / part.len() as f64).exp();
-        let from = axes.x(pair[0].max(axes.first) as f64 - 0.5);
+        let from = axes.x(pair[0] as f64 - 0.5);
         let to = axes.x(pair[1] as f64 - 0.5);
         let _ = writeln!(
             out,

@@ -150,7 +150,7 @@ pub struct ChangeRow {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Points of the level before and of the level after.
+    /// Points of the level before and of the level after, which the size is of.
     pub n: [usize; 2],
     /// Whether it is one for the better.
     pub is_better: bool,
@@ -369,13 +369,7 @@ fn look(series: &mut [SeriesRow]) -> usize {
                 ));
             }
             Levels::Known(changes) => {
-                let starts: Vec<usize> = changes.iter().map(|it| it.at).collect();
-                let rows = changes.iter().enumerate().map(|(index, change)| {
-                    let first = index.checked_sub(1).map_or(0, |it| starts[it]);
-                    let end = starts.get(index + 1).copied();
-                    let end = end.unwrap_or(one.points.len());
-                    change_row(one, change, [change.at - first, end - change.at])
-                });
+                let rows = changes.iter().map(|change| change_row(one, change));
                 one.changes = rows.collect();
             }
         }
@@ -387,7 +381,7 @@ fn look(series: &mut [SeriesRow]) -> usize {
     test.draws()
 }
 
-fn change_row(one: &SeriesRow, change: &bakeoff_stats::LevelChange, n: [usize; 2]) -> ChangeRow {
+fn change_row(one: &SeriesRow, change: &bakeoff_stats::LevelChange) -> ChangeRow {
     let beside = |point: &PointRow| Beside {
         record: point.record.clone(),
         started_at: point.started_at.clone(),
@@ -399,7 +393,7 @@ fn change_row(one: &SeriesRow, change: &bakeoff_stats::LevelChange, n: [usize; 2
         size: change.size,
         low: change.low,
         high: change.high,
-        n,
+        n: change.n,
         is_better: (change.size > 0.0) == is_rate,
         before: beside(&one.points[change.at - 1]),
         after: beside(&one.points[change.at]),
