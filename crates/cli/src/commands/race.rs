@@ -347,7 +347,7 @@ mod tests {
         for (count, least_s, most_s) in [(2, 90, 125), (3, 90, 125), (12, 150, 320)] {
             plan.contenders = vec![one.clone(); count];
             plan.loads[0].duration_s = window(&plan).as_secs_f64();
-            let all = bakeoff_plan::expected_duration(&plan).as_secs();
+            let all = bakeoff_plan::expected_duration(&plan, plan.rounds).as_secs();
             assert!((least_s..most_s).contains(&all), "{count}: {all} s");
         }
     }
