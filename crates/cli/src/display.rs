@@ -1,8 +1,7 @@
-//! What a person sees while a campaign runs: one moving line on a terminal, a plain line for each
-//! trial elsewhere. It hears events and changes nothing.
+//! What a person sees while a campaign runs: one moving line on a terminal that can be drawn over,
+//! a plain line for each trial elsewhere. It hears events and changes nothing.
 
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use bakeoff_conduct::{Event, Left};
@@ -28,8 +27,8 @@ pub(crate) struct Display {
 
 impl Display {
     pub(crate) fn new(standings: Standings, redaction: Redaction) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        let bar = terminal.then(|| {
+        // A bar that is not drawn would hide each trial all the same.
+        let bar = output::is_drawable().then(|| {
             let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}");
             let bar = ProgressBar::new(0);
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
