@@ -133,7 +133,8 @@ fn a_record_is_reported_again_in_every_format() {
         again("md").trim_end()
     );
     let output = ["report", "record", "--output", "absent/out.md"];
-    scene.run(&output).expect(1).says("absent/out.md");
+    let refused = scene.run(&output).expect(2).says("absent/out.md");
+    refused.says("choose another file with --output");
 }
 
 #[test]
