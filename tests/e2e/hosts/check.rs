@@ -139,6 +139,8 @@ fn check(nature: Nature, prepare: impl Fn(&Scene, &Lab<'_>), copied: bool, code:
     let text = lab.start_home(&arguments).finish().expect(4);
     let line = named(&text, "g1");
     assert!(line.contains(says), "{text:#?}");
+    let first = text.stdout.lines().next().unwrap();
+    assert_eq!(first, "cannot take part: g1");
     let json = lab.start_home(&[&arguments[..], &["--format", "json"]].concat());
     let json = json.finish().expect(4).json();
     let hosts = json["hosts"].as_array().unwrap();
