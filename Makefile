@@ -15,7 +15,9 @@ RUN = BAKEOFF_PROGRAMS="$(PROGRAMS)"
 
 bench: build
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" BAKEOFF=target/release/bakeoff tests/programs.sh nginx caddy
-	$(RUN) target/release/bakeoff run quick
+	@$(RUN) target/release/bakeoff run quick; ended=$$?; \
+	    echo 'for `bakeoff` as above: export PATH="$(CURDIR)/target/release:$$PATH" $(RUN)' >&2; \
+	    exit $$ended
 
 # Into the user's cache, beside what is there; what cannot be had here is said and left out.
 bench-all: build

@@ -104,6 +104,8 @@ fn doctor_reports_cores_files_and_ports() {
     for words in ["processors", "open files", "ports", "kernel", "memory"] {
         assert!(text.contains(words), "no {words} in {text}");
     }
+    let first = text.lines().next().unwrap();
+    assert!(first.ends_with(" would distort results here"), "{text}");
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn unknown_names_are_reported_with_the_nearest_one() {
         (vec!["run", "smoke", "--duraton", "1s"], "--duration"),
         (vec!["plan", "smok"], "did you mean smoke?"),
         (vec!["run", "--resume", "x", "--clients", "2"], "--resume"),
+        (vec!["run", "smoke", "--resume", "x"], "[PLAN]"),
     ] {
         scene.run(&arguments).expect(2).says(words);
     }

@@ -367,7 +367,7 @@ fn a_plan_that_is_saved_repeats_the_race() {
     assert_right(&scene.path("again"), "python3-app.py", 2);
     race(&scene, &[&start[..], &save].concat())
         .expect(2)
-        .says("mine.toml");
+        .says("mine.toml exists already; give --save-plan the name of a file that does not");
 }
 
 #[test]
@@ -413,11 +413,14 @@ fn a_contender_that_is_missing_ends_with_4_and_the_reason() {
     let Some(scene) = scene() else { return };
     let app = App::start("hello");
     let nobody = format!("http://{}/", scripted::nobody());
-    let raced = race(&scene, &[&app.url(), &nobody]).expect(4);
+    let save = ["--save-plan", "mine.toml"];
+    let raced = race(&scene, &[&app.url(), &nobody, save[0], save[1]]).expect(4);
     let raced = raced.says("Connection refused").says("--start 'COMMAND'");
     let last = raced.stderr.lines().last().unwrap();
     assert!(last.contains("nothing to compare: only"), "{last}");
-    assert!(!scene.path("record").exists());
+    for name in ["record", "mine.toml"] {
+        assert!(!scene.path(name).exists(), "{name}");
+    }
     race(
         &scene,
         &["--start", "no-such-app", "--start", "python3 app.py"],

@@ -3,6 +3,7 @@
 use crate::support::files::{measured, plan, trials};
 use crate::support::scene::{Finished, Scene};
 use crate::support::servers::{are_installed, on_path};
+use crate::support::terminal::OnTerminal;
 
 /// A campaign of the smoke plan; `None` when a program is missing.
 fn smoke(scene: &Scene, more: &[&str]) -> Option<Finished> {
@@ -132,7 +133,8 @@ fn a_record_is_reported_again_in_every_format() {
         again("md").trim_end()
     );
     let output = ["report", "record", "--output", "absent/out.md"];
-    scene.run(&output).expect(1).says("absent/out.md");
+    let refused = scene.run(&output).expect(2).says("absent/out.md");
+    refused.says("choose another file with --output");
 }
 
 #[test]
@@ -327,4 +329,22 @@ fn a_plan_names_what_is_missing_before_it_runs() {
     missing(("a", "nginx", "optimised"), "no variant `optimised`");
     missing(("a", "nginx", "./none.conf"), "none.conf; write a path");
     assert!(!scene.path("bakeoff-results").exists());
+}
+
+#[test]
+fn a_terminal_that_cannot_be_drawn_over_shows_each_trial() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let contenders = [("a", "nginx", "default")];
+    let text = plan(&contenders, "synthetic", "duration = \"200ms\"");
+    scene.write("own.toml", &text);
+    let run = ["run", "./own.toml", "--out", "record"];
+    let running = OnTerminal::start(&scene, (80, 24), &run, &[("TERM", "dumb")]);
+    let (_, written) = running.finish();
+    let measured = measured(&scene.path("record"));
+    assert_eq!(measured.len(), 1, "{written}");
+    let line = format!("{}: ", measured[0]);
+    assert!(written.contains(&line), "no {line} in {written}");
 }

@@ -41,6 +41,7 @@ mod report;
 mod resumed;
 mod run;
 mod run_hosts;
+mod saved_plan;
 mod selftest;
 mod serve;
 mod share;

@@ -1,15 +1,14 @@
-//! What a person sees while a campaign runs: one moving line on a terminal, a plain line for each
-//! trial elsewhere. It hears events and changes nothing.
+//! What a person sees while a campaign runs: one moving line on a terminal that can be drawn over,
+//! a plain line for each trial elsewhere. It hears events and changes nothing.
 
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 use std::time::Duration;
 
-use bakeoff_conduct::Event;
+use bakeoff_conduct::{Event, Left};
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Step, TrialEnd, TrialRecord, When};
 use bakeoff_report::view::LATE_S;
-use bakeoff_report::{Redaction, counted, digits, plain};
+use bakeoff_report::{Redaction, count, counted, digits, plain};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output;
@@ -28,8 +27,8 @@ pub(crate) struct Display {
 
 impl Display {
     pub(crate) fn new(standings: Standings, redaction: Redaction) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        let bar = terminal.then(|| {
+        // A bar that is not drawn would hide each trial all the same.
+        let bar = output::is_drawable().then(|| {
             let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}");
             let bar = ProgressBar::new(0);
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -61,18 +60,9 @@ impl Display {
                 trials,
                 recorded,
                 expected,
+                may_add,
             } => {
-                let known = if *recorded > 0 {
-                    format!(", {recorded} of them recorded before")
-                } else {
-                    String::new()
-                };
-                let trials_said = counted(*trials as u64, "trial");
-                let about = match spoken(*expected).as_str() {
-                    "0 s" => String::new(),
-                    time => format!(", about {time}"),
-                };
-                self.note(&format!("{trials_said}{known}{about}"));
+                self.note(&began_line((*trials, *recorded), *expected, *may_add));
                 if let Some(bar) = &self.bar {
                     bar.set_length(*trials as u64);
                     bar.set_position(*recorded as u64);
@@ -162,6 +152,23 @@ impl Display {
     }
 }
 
+/// One line about a campaign that begins: how many trials it has, how many of them are `recorded`,
+/// and how long the others take.
+fn began_line((trials, recorded): (usize, usize), expected: Duration, may_add: Left) -> String {
+    let most = (trials + may_add.trials) as u64;
+    let trials = counted_to(trials as u64, most, "trial");
+    let known = match recorded {
+        0 => String::new(),
+        some => format!(", {some} of them recorded before"),
+    };
+    let longest = expected.saturating_add(may_add.expected);
+    let time = match spoken(longest).as_str() {
+        "0 s" => String::new(),
+        _ => format!(", {}", about(expected, longest)),
+    };
+    format!("{trials}{known}{time}")
+}
+
 /// One line about a trial that ended.
 fn ended_line(record: &TrialRecord) -> String {
     let id = &record.id;
@@ -239,6 +246,23 @@ pub(crate) fn step_name(step: Step) -> &'static str {
     }
 }
 
+/// How many there are at least and at most: `7 rounds`, `10 to 40 rounds`.
+pub(crate) fn counted_to(least: u64, most: u64, noun: &str) -> String {
+    match least == most {
+        true => counted(most, noun),
+        false => format!("{} to {}", count(least), counted(most, noun)),
+    }
+}
+
+/// How long something takes at least and at most: `about 5 s`, `about 15 min 0 s to 1 h 0 min`.
+pub(crate) fn about(least: Duration, most: Duration) -> String {
+    let (least, most) = (spoken(least), spoken(most));
+    match least == most {
+        true => format!("about {most}"),
+        false => format!("about {least} to {most}"),
+    }
+}
+
 /// A length of time as people say it.
 pub(crate) fn spoken(time: Duration) -> String {
     let seconds = time.as_secs_f64().round() as u64;
@@ -258,5 +282,26 @@ mod tests {
         assert_eq!(spoken(Duration::from_millis(5400)), "5 s");
         assert_eq!(spoken(Duration::from_secs(305)), "5 min 5 s");
         assert_eq!(spoken(Duration::from_secs(7380)), "2 h 3 min");
+    }
+
+    #[test]
+    fn a_campaign_begins_with_how_much_there_is_at_least_and_at_most() {
+        let line = |trials, expected_s, (more, more_s)| {
+            let may_add = Left {
+                trials: more,
+                expected: Duration::from_secs(more_s),
+            };
+            began_line(trials, Duration::from_secs(expected_s), may_add)
+        };
+        assert_eq!(line((1, 0), 5, (0, 0)), "1 trial, about 5 s");
+        assert_eq!(line((0, 0), 0, (0, 0)), "0 trials");
+        assert_eq!(
+            line((370, 0), 900, (1110, 2700)),
+            "370 to 1,480 trials, about 15 min 0 s to 1 h 0 min"
+        );
+        assert_eq!(
+            line((370, 370), 0, (1110, 2700)),
+            "370 to 1,480 trials, 370 of them recorded before, about 0 s to 45 min 0 s"
+        );
     }
 }

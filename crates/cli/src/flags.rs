@@ -181,6 +181,22 @@ mod tests {
     }
 
     #[test]
+    fn a_record_goes_on_by_its_own_plan_alone() {
+        let parsed = |flags: &[&str]| {
+            let line = ["bakeoff", "run", "--resume", "record"].iter().chain(flags);
+            Flags::try_parse_from(line).map_err(|error| error.kind())
+        };
+        let conflict = Some(clap::error::ErrorKind::ArgumentConflict);
+        assert_eq!(parsed(&["./mine.toml"]).err(), conflict);
+        assert_eq!(
+            parsed(&["quick"]).err(),
+            conflict,
+            "though it is the default"
+        );
+        assert_eq!(parsed(&["--rounds", "14"]).err(), None);
+    }
+
+    #[test]
     fn processors_are_lists_and_ranges() {
         assert_eq!(cpus("0"), Ok(vec![0]));
         assert_eq!(cpus("0,2-4"), Ok(vec![0, 2, 3, 4]));

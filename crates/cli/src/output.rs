@@ -4,6 +4,7 @@
 //! that a terminal acts on.
 
 use std::io::{self, IsTerminal as _, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
@@ -31,6 +32,17 @@ pub(crate) fn document(text: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
+}
+
+/// Writes a document to the file that `--output` names; without one it is printed.
+pub(crate) fn document_to(file: Option<&Path>, text: &str) -> anyhow::Result<()> {
+    let Some(file) = file else {
+        return Ok(document(text)?);
+    };
+    std::fs::write(file, text).map_err(|error| {
+        let fix = "choose another file with --output";
+        crate::paths::not_made("write", file, &error, fix)
+    })
 }
 
 /// Prints a message for a person, apart from the result.

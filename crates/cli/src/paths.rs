@@ -1,5 +1,7 @@
-//! Paths that become text: in configurations, on servers' command lines, in records.
+//! Paths that flags name: what becomes text in configurations, on servers' command lines and in
+//! records, and where nothing can be made.
 
+use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 use crate::exit;
@@ -39,9 +41,46 @@ pub(crate) fn must_be_free_or_a_folder(what: &str, path: &Path) -> anyhow::Resul
     )))
 }
 
+/// The error of a file or folder that cannot be made, with exit code 2 and the `fix` where another
+/// path would do. `doing` follows "failed to".
+pub(crate) fn not_made(doing: &str, path: &Path, error: &Error, fix: &str) -> anyhow::Error {
+    let text = format!("failed to {doing} {}: {error}", path.display());
+    match error.kind() {
+        ErrorKind::NotFound
+        | ErrorKind::AlreadyExists
+        | ErrorKind::PermissionDenied
+        | ErrorKind::ReadOnlyFilesystem
+        | ErrorKind::NotADirectory
+        | ErrorKind::IsADirectory => exit::usage(format!("{text}; {fix}")),
+        // Such as a full disk, which is nobody's usage.
+        _ => anyhow::anyhow!(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_another_path_would_help_is_said_with_the_flag_for_it() {
+        let failed = |kind: ErrorKind| {
+            let path = Path::new("results/one");
+            let error = not_made(
+                "create",
+                path,
+                &Error::from(kind),
+                "choose another with --out",
+            );
+            (exit::code_of(&error), error.to_string())
+        };
+        let (code, said) = failed(ErrorKind::PermissionDenied);
+        assert_eq!(code, exit::USAGE);
+        let expected = "failed to create results/one: permission denied; choose another with --out";
+        assert_eq!(said, expected);
+        let (code, said) = failed(ErrorKind::StorageFull);
+        assert_eq!(code, exit::FAILED);
+        assert!(!said.contains("--out"), "{said}");
+    }
 
     #[test]
     fn a_path_where_no_folder_can_be_made_says_what_is_there() {

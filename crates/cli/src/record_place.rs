@@ -6,8 +6,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use bakeoff_record::private_folder;
+
+use crate::paths;
 
 /// Folders that were made; those that are still empty in the end are removed.
 #[derive(Debug)]
@@ -24,7 +25,9 @@ impl RecordPlace {
         let made = missing.map(Path::to_owned).collect();
         // What was made of it is removed if the rest fails.
         let place = Self { made };
-        private_folder(path).with_context(|| format!("failed to create {}", path.display()))?;
+        private_folder(path).map_err(|error| {
+            paths::not_made("create", path, &error, "choose another folder with --out")
+        })?;
         Ok(place)
     }
 }
@@ -68,7 +71,10 @@ mod tests {
         let file = home.path().join("results");
         fs::write(&file, "").unwrap();
         let error = RecordPlace::make(&file.join("one")).unwrap_err();
-        assert!(format!("{error:#}").contains("results/one"), "{error:#}");
+        let said = format!("{error:#}");
+        assert!(said.contains("results/one"), "{said}");
+        assert!(said.ends_with("choose another folder with --out"), "{said}");
+        assert_eq!(crate::exit::code_of(&error), crate::exit::USAGE);
         assert!(file.is_file());
     }
 }

@@ -156,6 +156,7 @@ impl Campaign<'_, '_> {
             trials: recorded + left.trials,
             recorded,
             expected: left.expected,
+            may_add: self.sequence.may_add(&self.recorded),
         }
     }
 

@@ -245,6 +245,7 @@ pub fn confirm(
         trials: all.len(),
         recorded: all.len() - missing.len(),
         expected,
+        may_add: Left::default(),
     });
     for (index, (trial, pinning)) in missing.iter().enumerate() {
         if here.stop.load(Ordering::Relaxed) {

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use bakeoff_record::{Step, TrialRecord};
 
+use crate::sequence::Left;
+
 /// Something happened.
 #[derive(Debug)]
 pub enum Event<'a> {
@@ -15,6 +17,8 @@ pub enum Event<'a> {
         recorded: usize,
         /// Expected time of what is missing.
         expected: Duration,
+        /// What a stopping rule may add to that at the most.
+        may_add: Left,
     },
     /// A trial began.
     Trial {

@@ -11,6 +11,8 @@ use bakeoff_record::{Step, TrialEnd, TrialRecord};
 use bakeoff_stage::Stage;
 use serde::{Deserialize, Serialize};
 
+use crate::preflight::Finding;
+
 /// Programs by the contender's name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Programs(BTreeMap<String, Fixed>);
@@ -91,6 +93,25 @@ impl Programs {
             })?;
         Ok(with_program(contender, &fixed.path))
     }
+
+    /// The plan with the programs that its contenders had at the start. Those whose program is
+    /// another one now are left out of it; how their trials would end is found.
+    pub(crate) fn hold_all(&self, stage: &Stage, plan: &Plan) -> (Plan, Vec<Finding>) {
+        let mut held = plan.clone();
+        held.contenders.clear();
+        let mut findings = Vec::new();
+        for contender in &plan.contenders {
+            match self.hold(stage, contender) {
+                Ok(contender) => held.contenders.push(contender),
+                Err(end) => findings.extend(plan.workloads.iter().map(|workload| Finding {
+                    contender: contender.name.clone(),
+                    workload: workload.name.clone(),
+                    end: end.clone(),
+                })),
+            }
+        }
+        (held, findings)
+    }
 }
 
 impl Fixed {
@@ -116,3 +137,6 @@ fn with_program(contender: &Contender, path: &Path) -> Contender {
     }
     contender
 }
+
+#[cfg(test)]
+mod tests;

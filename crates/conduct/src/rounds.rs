@@ -75,6 +75,13 @@ impl<'a> Rounds<'a> {
         block.trials.first().map(|trial| trial.again(next))
     }
 
+    fn sum(&self, trials: impl Iterator<Item = Trial>) -> Left {
+        trials.fold(Left::default(), |left, trial| Left {
+            trials: left.trials + 1,
+            expected: left.expected.saturating_add(expected(self.plan, &trial)),
+        })
+    }
+
     /// Whether the stopping rule asks for a round more than there are.
     fn goes_on(&mut self, round: u32, recorded: &[TrialRecord]) -> bool {
         let Some(until) = self.plan.until else {
@@ -124,10 +131,13 @@ impl Sequence for Rounds<'_> {
             let attempt = book.latest(block).max(1);
             book.missing(block, attempt)
         });
-        missing.fold(Left::default(), |left, trial| Left {
-            trials: left.trials + 1,
-            expected: left.expected.saturating_add(expected(self.plan, &trial)),
-        })
+        self.sum(missing)
+    }
+
+    fn may_add(&self, recorded: &[TrialRecord]) -> Left {
+        let wanted = self.wanted(&Book::of(recorded)).len();
+        let more = self.blocks[wanted..].iter();
+        self.sum(more.flat_map(|block| block.trials.iter().cloned()))
     }
 }
 

@@ -33,6 +33,11 @@ pub trait Sequence {
 
     /// What is left.
     fn left(&self, recorded: &[TrialRecord]) -> Left;
+
+    /// What a stopping rule may add to that at the most.
+    fn may_add(&self, _recorded: &[TrialRecord]) -> Left {
+        Left::default()
+    }
 }
 
 /// The trial at a rate that is found in the campaign, if its load asks for one and the campaign

@@ -250,7 +250,10 @@ impl Site for Here {
 
     fn preflight(&self, plan: &Plan) -> Result<Vec<Finding>, SiteError> {
         let folder = self.folder.join("check");
-        Ok(preflight(plan, &self.stage, &folder, Depth::Whole))
+        // What trials run is looked at, which may be no longer on any search path.
+        let (plan, mut findings) = self.programs().hold_all(&self.stage, plan);
+        findings.extend(preflight(&plan, &self.stage, &folder, Depth::Whole));
+        Ok(findings)
     }
 
     fn first_answers(&self, plan: &Plan, known: &[Finding]) -> Result<FirstAnswers, SiteError> {

@@ -80,13 +80,13 @@ fn block(plan: &Plan, round: u32, workload: &Workload, load: &Load, index: usize
     ordered.enumerate().map(trial).collect()
 }
 
-/// About how long carrying out `plan` takes: every trial's warm-up, window and rest, and
-/// [`TRIAL_OVERHEAD`] for each. Repetitions and rounds that a stopping rule adds come on top.
-pub fn expected_duration(plan: &Plan) -> Duration {
+/// About how long `rounds` rounds of `plan` take: every trial's warm-up, window and rest, and
+/// [`TRIAL_OVERHEAD`] for each. Repetitions come on top.
+pub fn expected_duration(plan: &Plan, rounds: u32) -> Duration {
     let round = blocks(plan, 1);
     let trials = round.iter().flat_map(|block| &block.trials);
     let round: Duration = trials.map(|trial| expected(plan, trial)).sum();
-    round.saturating_mul(plan.rounds_at_least())
+    round.saturating_mul(rounds)
 }
 
 /// About how long a trial of `plan` takes, the rest after it included.
@@ -390,7 +390,7 @@ mod tests {
             .map(|trial| trial.load.warmup_s + trial.load.duration_s)
             .sum();
         assert!(measuring <= 540.0, "{measuring} s");
-        let expected = expected_duration(&plan).as_secs_f64();
+        let expected = expected_duration(&plan, plan.rounds).as_secs_f64();
         let besides = 259.0 * (plan.rest + TRIAL_OVERHEAD).as_secs_f64();
         assert!(
             (expected - measuring - besides).abs() < 1e-3,

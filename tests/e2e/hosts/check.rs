@@ -139,6 +139,8 @@ fn check(nature: Nature, prepare: impl Fn(&Scene, &Lab<'_>), copied: bool, code:
     let text = lab.start_home(&arguments).finish().expect(4);
     let line = named(&text, "g1");
     assert!(line.contains(says), "{text:#?}");
+    let first = text.stdout.lines().next().unwrap();
+    assert_eq!(first, "cannot take part: g1");
     let json = lab.start_home(&[&arguments[..], &["--format", "json"]].concat());
     let json = json.finish().expect(4).json();
     let hosts = json["hosts"].as_array().unwrap();
@@ -299,6 +301,12 @@ fn the_doctor_looks_at_every_host() {
     scene.write("lab.toml", &lab.file(&["g1", "g2"], false));
     let doctor = ["doctor", "--hosts", "lab.toml"];
     let whole = lab.start_home(&doctor).finish().expect(0);
+    let first = |of: &Finished| of.stdout.lines().next().unwrap_or_default().to_owned();
+    let said = first(&whole);
+    assert!(
+        said.ends_with(" would distort results on 3 hosts"),
+        "{said}"
+    );
     let row = |name: &str| -> Vec<&str> {
         let line = whole.stdout.lines().find(|line| line.starts_with(name));
         let line = line.unwrap_or_else(|| panic!("no {name}: {whole:#?}"));
@@ -330,6 +338,8 @@ fn the_doctor_looks_at_every_host() {
     lab.kill("g2");
     let less = lab.start_home(&doctor).finish().expect(4);
     named(&less, "g2");
+    let said = first(&less);
+    assert!(said.starts_with("cannot be used: g2; "), "{said}");
     assert!(
         less.stdout.contains("g1") && less.stdout.contains("sut"),
         "{less:#?}"

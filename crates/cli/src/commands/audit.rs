@@ -3,7 +3,6 @@
 use std::io::{IsTerminal, Read as _};
 use std::path::Path;
 
-use anyhow::Context;
 use bakeoff_record::read_regular;
 use bakeoff_report::{Rig, audit, published_json, published_markdown, published_text};
 
@@ -33,11 +32,7 @@ pub(crate) fn carry_out(flags: &AuditFlags) -> anyhow::Result<u8> {
         AuditFormat::Md => published_markdown(&audited),
         AuditFormat::Json => published_json(&audited),
     };
-    match &flags.output {
-        Some(path) => std::fs::write(path, drawn)
-            .with_context(|| format!("failed to write {}", path.display()))?,
-        None => output::document(&drawn)?,
-    }
+    output::document_to(flags.output.as_deref(), &drawn)?;
     let table_is_fine = audited.table.is_empty() || !flags.strict;
     match audited.believable() == audited.rows.len() && table_is_fine {
         true => Ok(exit::DONE),

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use anyhow::Context;
 use bakeoff_record::{Record, shell_path};
 use bakeoff_report::{
     Compare, CompareError, Gates, Redacted, Ruling, compare_across, compare_json, compare_junit,
@@ -27,11 +26,7 @@ pub(crate) fn carry_out(flags: &CompareFlags) -> anyhow::Result<u8> {
         None => across(flags, Path::new(&flags.first), &gates)?,
     };
     let text = draw(&compare, flags.format, flags.output.is_none());
-    match &flags.output {
-        Some(path) => std::fs::write(path, text)
-            .with_context(|| format!("failed to write {}", path.display()))?,
-        None => output::document(&text)?,
-    }
+    output::document_to(flags.output.as_deref(), &text)?;
     Ok(exit_code(compare.ruling))
 }
 

@@ -1,6 +1,7 @@
 //! `bakeoff doctor`: what on this machine would distort results, and how to fix it.
 
 use bakeoff_record::Machine;
+use bakeoff_report::counted;
 
 use crate::commands::agent::LOOK;
 use crate::flags::DoctorFlags;
@@ -38,19 +39,25 @@ pub(crate) fn carry_out(flags: &DoctorFlags) -> anyhow::Result<u8> {
         others: bakeoff_probe::cpu_share_of_others(LOOK),
         roles: &ALL_ROLES,
     };
-    let lines = rows(&seen).into_iter();
-    let mut text: String = lines
-        .map(|(name, value)| format!("{name:15}{value}\n"))
-        .collect();
     let findings = findings(&seen);
-    if findings.is_empty() {
-        text.push_str("\nfound nothing that would distort results\n");
+    let mut text = format!("{}\n\n", headline(findings.len(), "here"));
+    for (name, value) in rows(&seen) {
+        text.push_str(&format!("{name:15}{value}\n"));
     }
     for (what, fix) in findings {
         text.push_str(&format!("\n! {what}\n  {fix}\n"));
     }
     output::result(&text)?;
     Ok(exit::DONE)
+}
+
+/// How many findings there are, which is the first line.
+fn headline(findings: usize, place: &str) -> String {
+    let findings = match findings {
+        0 => "nothing".to_owned(),
+        some => counted(some as u64, "finding"),
+    };
+    format!("{findings} would distort results {place}")
 }
 
 fn rows(seen: &Seen<'_>) -> Vec<(&'static str, String)> {
@@ -112,9 +119,9 @@ fn findings(seen: &Seen<'_>) -> Vec<(String, String)> {
         && !others.is_empty()
         && (cpus as usize) < roles.len()
     {
-        let others = others.join(", ");
+        let (others, cpus) = (others.join(", "), counted(u64::from(cpus), "processor"));
         add(
-            format!("{others} and {last} share {}", counted(cpus, "processor")),
+            format!("{others} and {last} share {cpus}"),
             "compare contenders with each other on this machine; don't quote absolute figures",
         );
     }
@@ -174,16 +181,18 @@ fn findings(seen: &Seen<'_>) -> Vec<(String, String)> {
     found
 }
 
-fn counted(number: u32, what: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{s}")
-}
-
 #[cfg(test)]
 mod tests {
     use bakeoff_record::{MachineLimits, MachineProcessors};
 
     use super::*;
+
+    #[test]
+    fn the_first_line_counts_the_findings() {
+        assert_eq!(headline(0, "here"), "nothing would distort results here");
+        assert_eq!(headline(1, "here"), "1 finding would distort results here");
+        assert_eq!(headline(3, "here"), "3 findings would distort results here");
+    }
 
     #[test]
     fn a_good_machine_has_no_findings_and_a_poor_one_has_fixes() {

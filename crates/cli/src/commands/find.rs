@@ -39,8 +39,9 @@ pub(crate) fn carry_out(mut flags: FindFlags) -> anyhow::Result<u8> {
     )?;
     let plan = plan(&flags, &library)?;
     announce(&plan);
-    let out = flags.record.out.clone();
-    made::begin(plan, out, destination(&flags), &library)
+    let record = &flags.record;
+    let files = (record.out.clone(), record.save_plan.clone());
+    made::begin(plan, files, destination(&flags), &library)
 }
 
 /// Goes on with a record, perhaps with more time.
@@ -104,7 +105,7 @@ fn plan(flags: &FindFlags, library: &Folder) -> anyhow::Result<Plan> {
     plan.description = format!("The highest rates of {}.", made::names(&plan));
     load.streams = plan.loads.first().map_or(1, |load| load.streams);
     plan.loads = vec![load];
-    made::checked(&plan, flags.record.save_plan.as_deref(), library)
+    made::checked(&plan, library)
 }
 
 /// The load whose rate is sought, with the budget of one contender at one workload.

@@ -14,6 +14,9 @@ use super::report::{name_of, redacted, text_options_of};
 use crate::flags::GateFlags;
 use crate::{exit, output};
 
+/// Rows of a screen whose size nobody knows, such as the log of a build.
+const ROWS: usize = 24;
+
 /// What a campaign is held against.
 #[derive(Default)]
 pub(super) struct Gated {
@@ -121,7 +124,9 @@ impl Gated {
                 Ok(compare) => {
                     // A note is escaped, so it has no colours.
                     let text = compare_text(&compare, text_options_of(false));
-                    output::note(&format!("\n{}", text.trim_end()));
+                    let rows = output::drawing_size().map_or(ROWS, |(_, rows)| rows);
+                    let text = with_its_end(text.trim_end(), &compare.text, rows);
+                    output::note(&format!("\n{text}"));
                     ruling = compare.ruling;
                 }
                 // It was measured, and shows nothing.
@@ -160,6 +165,16 @@ impl Gated {
     }
 }
 
+/// A text that begins with the verdict, and ends with it too where its tables fill a screen: then
+/// the beginning is out of sight.
+fn with_its_end(text: &str, verdict: &str, rows: usize) -> String {
+    // The prompt takes a row.
+    match text.lines().count() < rows {
+        true => text.to_owned(),
+        false => format!("{text}\n\n{verdict}"),
+    }
+}
+
 fn arguments(flags: &GateFlags, baseline: Option<&Path>) -> String {
     let mut text = String::new();
     if let Some(gates) = &flags.gate {
@@ -180,5 +195,20 @@ pub(super) fn worse_of(ruling: Ruling, otherwise: u8) -> u8 {
     match exit_code(ruling) {
         exit::DONE => otherwise,
         code => code,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_that_scrolls_away_is_said_again() {
+        let verdict = "breached: b against a: 1 of 3 gates";
+        let text = format!("{verdict}\n  rate of html-small, c50: 25 % worse\n\nhtml-small, c50");
+        assert_eq!(with_its_end(&text, verdict, 24), text);
+        assert_eq!(with_its_end(&text, verdict, 5), text);
+        let again = with_its_end(&text, verdict, 4);
+        assert_eq!(again, format!("{text}\n\n{verdict}"));
     }
 }

@@ -42,11 +42,7 @@ pub(crate) fn carry_out(flags: &HistoryFlags) -> anyhow::Result<u8> {
         HistoryFormat::Html => history_html(&history),
         HistoryFormat::Csv => history_csv(&history),
     };
-    match &flags.output {
-        Some(path) => std::fs::write(path, text)
-            .with_context(|| format!("failed to write {}", path.display()))?,
-        None => output::document(&text)?,
-    }
+    output::document_to(flags.output.as_deref(), &text)?;
     if history.has_points() {
         return Ok(exit::DONE);
     }

@@ -37,13 +37,9 @@ pub(super) fn contenders(
     Ok(plan)
 }
 
-/// The plan as its file would be read again, which is written where that is asked for.
-pub(super) fn checked(plan: &Plan, save: Option<&Path>, library: &Folder) -> anyhow::Result<Plan> {
-    let plan = race::checked(plan, &plan.name, library)?;
-    if let Some(path) = save {
-        race::save(&plan.to_toml(), path)?;
-    }
-    Ok(plan)
+/// The plan as its file would be read again.
+pub(super) fn checked(plan: &Plan, library: &Folder) -> anyhow::Result<Plan> {
+    race::checked(plan, &plan.name, library)
 }
 
 /// Names of the contenders, for a sentence.
@@ -52,10 +48,11 @@ pub(super) fn names(plan: &Plan) -> String {
     names.join(", ")
 }
 
-/// Carries a plan out into a new record: in `out`, or in a folder named after plan and time.
+/// Carries a plan out into a new record: in `out`, or in a folder named after plan and time. The
+/// plan also goes to the file `save_plan`.
 pub(super) fn begin(
     plan: Plan,
-    out: Option<PathBuf>,
+    (out, save_plan): (Option<PathBuf>, Option<PathBuf>),
     shown: Destination,
     library: &Folder,
 ) -> anyhow::Result<u8> {
@@ -69,6 +66,7 @@ pub(super) fn begin(
         plan,
         resumed: None,
         answering_least: 1,
+        save_plan,
     };
     campaign(asked, library, &destination)
 }
@@ -97,6 +95,7 @@ pub(super) fn go_on(
         plan,
         resumed: Some(resumed),
         answering_least: 1,
+        save_plan: None,
     };
     campaign(asked, library, &destination)
 }

@@ -38,8 +38,9 @@ pub(crate) fn carry_out(mut flags: OverloadFlags) -> anyhow::Result<u8> {
     )?;
     let plan = plan(&flags, &library)?;
     announce(&plan);
-    let out = flags.record.out.clone();
-    made::begin(plan, out, destination(&flags), &library)
+    let record = &flags.record;
+    let files = (record.out.clone(), record.save_plan.clone());
+    made::begin(plan, files, destination(&flags), &library)
 }
 
 /// Goes on with a record.
@@ -116,7 +117,7 @@ fn plan(flags: &OverloadFlags, library: &Folder) -> anyhow::Result<Plan> {
         streams,
         ..load(flags)
     }];
-    made::checked(&plan, flags.record.save_plan.as_deref(), library)
+    made::checked(&plan, library)
 }
 
 fn load(flags: &OverloadFlags) -> Load {

@@ -3,14 +3,15 @@
 //! It executes nothing, not even for the version of a program: a plan from somebody else can be
 //! looked at first.
 
-use bakeoff_conduct::{Beyond, Depth, Sequence as _, preflight};
+use bakeoff_conduct::{Beyond, Depth, Finding, Sequence as _, preflight};
 use bakeoff_plan::{Plan, expected_duration, trials};
+use bakeoff_record::TrialEnd;
 use bakeoff_report::{Redaction, counted};
 use bakeoff_stage::Asks;
 
 use super::findings::print;
 use super::plan_notes;
-use crate::display::spoken;
+use crate::display::{about, counted_to, spoken};
 use crate::flags::PlanFlags;
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
@@ -20,9 +21,6 @@ use crate::{exit, output};
 pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
     let library = Folder::of(&flags.library)?;
     let plan = library.plan(flags)?;
-    output::result(&listing(&plan))?;
-    let redaction = Redaction::of_plan(&plan);
-    plan_notes::print(&plan, &redaction);
     let interrupt = Interrupt::listen_with_limit()?;
     let scratch = RunFolder::make()?;
     let (_, stage) = scratch.stage(library.servers().asking(Asks::None))?;
@@ -30,28 +28,59 @@ pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
     if interrupt.came() {
         return Ok(exit::INTERRUPTED);
     }
+    output::result(&listing(&plan, &findings))?;
+    let redaction = Redaction::of_plan(&plan);
+    plan_notes::print(&plan, &redaction);
     print(&findings, &redaction)?;
     Ok(exit::DONE)
 }
 
-fn listing(plan: &Plan) -> String {
-    if plan.is_search() {
-        return searches(plan);
+/// What the plan comes to at the top, and below a long list of trials once more.
+fn listing(plan: &Plan, findings: &[Finding]) -> String {
+    let (summary, below) = match (plan.is_search(), plan.is_overload()) {
+        (true, _) => (String::new(), searches(plan)),
+        (_, true) => overloads(plan),
+        _ => rounds(plan),
+    };
+    let mut text = format!("{}: {}\n{summary}", plan.name, plan.description.trim());
+    let missing = not_installed(findings);
+    if !missing.is_empty() {
+        text.push_str(&format!("not installed: {}\n", missing.join(", ")));
     }
-    if plan.is_overload() {
-        return overloads(plan);
-    }
+    text + &below
+}
+
+/// Contenders that are skipped because their program is missing.
+fn not_installed(findings: &[Finding]) -> Vec<&str> {
+    let is_missing = |it: &&Finding| matches!(it.end, TrialEnd::Skipped { .. });
+    let missing = findings.iter().filter(is_missing);
+    let mut names: Vec<&str> = missing.map(|it| it.contender.as_str()).collect();
+    // A contender's findings are next to each other.
+    names.dedup();
+    names
+}
+
+/// The line at the top, and every trial.
+fn rounds(plan: &Plan) -> (String, String) {
+    let (least, most) = (plan.rounds_at_least(), plan.rounds_at_most());
     let trials = trials(plan);
-    let mut text = format!("{}: {}\n", plan.name, plan.description.trim());
-    text.push_str(&format!(
-        "{}, {}, {}, {}: {}, about {}\n",
+    let in_all = |rounds: u32| trials.len() as u64 / u64::from(least.max(1)) * u64::from(rounds);
+    let extent = format!(
+        "{}, {}",
+        counted_to(in_all(least), in_all(most), "trial"),
+        about(
+            expected_duration(plan, least),
+            expected_duration(plan, most)
+        )
+    );
+    let summary = format!(
+        "{}, {}, {}, {}: {extent}\n",
         counted(plan.contenders.len() as u64, "contender"),
         counted(plan.workloads.len() as u64, "workload"),
         counted(plan.loads.len() as u64, "load"),
-        counted(u64::from(plan.rounds), "round"),
-        counted(trials.len() as u64, "trial"),
-        spoken(expected_duration(plan))
-    ));
+        counted_to(u64::from(least), u64::from(most), "round"),
+    );
+    let mut text = String::new();
     let mut round = 0;
     for trial in &trials {
         if trial.round != round {
@@ -66,12 +95,13 @@ fn listing(plan: &Plan) -> String {
             trial.id
         ));
     }
-    text
+    text.push_str(&format!("{extent}\n"));
+    (summary, text)
 }
 
 /// A search decides its trials as it goes.
 fn searches(plan: &Plan) -> String {
-    let mut text = format!("{}: {}\n", plan.name, plan.description.trim());
+    let mut text = String::new();
     for load in &plan.loads {
         let Some(search) = load.search() else {
             continue;
@@ -92,17 +122,17 @@ fn searches(plan: &Plan) -> String {
 }
 
 /// The rates of an overload are known once the capacities are.
-fn overloads(plan: &Plan) -> String {
+fn overloads(plan: &Plan) -> (String, String) {
     let left = Beyond::new(plan, &[]).left(&[]);
-    let mut text = format!("{}: {}\n", plan.name, plan.description.trim());
-    text.push_str(&format!(
+    let summary = format!(
         "{}, {}, {}: {}, about {}\n",
         counted(plan.contenders.len() as u64, "contender"),
         counted(plan.workloads.len() as u64, "workload"),
         counted(u64::from(plan.rounds), "round"),
         counted(left.trials as u64, "trial"),
         spoken(left.expected)
-    ));
+    );
+    let mut text = String::new();
     for load in &plan.loads {
         let Some(overload) = load.overload() else {
             continue;
@@ -119,5 +149,69 @@ fn overloads(plan: &Plan) -> String {
             load.duration_s
         ));
     }
-    text
+    (summary, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use bakeoff_plan::{Builtin, Until, builtin_plan, parse};
+
+    use super::*;
+
+    fn smoke() -> Plan {
+        let text = builtin_plan("smoke").unwrap();
+        parse(text, "smoke", Path::new("/"), &Builtin).unwrap()
+    }
+
+    #[test]
+    fn a_list_begins_and_ends_with_how_much_there_is() {
+        let mut plan = smoke();
+        let text = listing(&plan, &[]);
+        let lines: Vec<&str> = text.lines().collect();
+        let extent = "7 trials, about 8 s";
+        let said = "2 contenders, 2 workloads, 1 load, 1 round: ";
+        assert_eq!(lines[1], format!("{said}{extent}"), "{text}");
+        assert_eq!(lines[2], "round 1");
+        assert_eq!(lines.last(), Some(&extent));
+
+        // Rounds that a stopping rule asks for are listed, and those that it may add are said.
+        plan.rounds = 3;
+        plan.until = Some(Until {
+            width: 0.03,
+            max_rounds: 40,
+        });
+        let text = listing(&plan, &[]);
+        let lines: Vec<&str> = text.lines().collect();
+        let rounds = lines.iter().filter(|line| line.starts_with("round "));
+        assert_eq!(rounds.count(), 10, "{text}");
+        assert!(lines[1].contains(", 10 to 40 rounds: 90 to 360 trials, about "));
+        let last = lines.last().unwrap();
+        assert!(last.starts_with("90 to 360 trials, about "), "{last}");
+    }
+
+    #[test]
+    fn who_is_not_installed_is_named_above_the_trials() {
+        let finding = |contender: &str, workload: &str, end: TrialEnd| Finding {
+            contender: contender.to_owned(),
+            workload: workload.to_owned(),
+            end,
+        };
+        let skipped = || TrialEnd::Skipped {
+            reason: "Caddy is not installed".to_owned(),
+            fix: "bakeoff install caddy".to_owned(),
+        };
+        let unsupported = TrialEnd::Unsupported {
+            reason: "it cannot".to_owned(),
+        };
+        let findings = [
+            finding("nginx-default", "proxy", unsupported),
+            finding("caddy-default", "synthetic", skipped()),
+            finding("caddy-default", "proxy", skipped()),
+        ];
+        let text = listing(&smoke(), &findings);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[2..4], ["not installed: caddy-default", "round 1"]);
+    }
 }

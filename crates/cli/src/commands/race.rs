@@ -3,7 +3,6 @@
 //! What each argument means is found out in `operand`; here they become a plan, whose trials take
 //! about two minutes together.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -64,9 +63,6 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
         ));
     }
     let plan = plan(flags, operands, &library)?;
-    if let Some(path) = &flags.record.save_plan {
-        save(&plan.to_toml(), path)?;
-    }
     let record = &flags.record;
     let out = record.out.clone().unwrap_or_else(|| default_folder(&plan));
     let saved = record
@@ -77,6 +73,7 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
         plan,
         resumed: None,
         answering_least: 2,
+        save_plan: record.save_plan.clone(),
     };
     let destination = Destination {
         out: Some(out),
@@ -312,20 +309,6 @@ fn window(plan: &Plan) -> Duration {
     Duration::from_millis((window.as_millis() as u64) / 100 * 100)
 }
 
-/// Writes a plan to a file that does not exist yet.
-pub(super) fn save(plan: &str, path: &Path) -> anyhow::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    let file = options.write(true).create_new(true).open(path);
-    let failed = |error: std::io::Error| {
-        exit::usage(format!(
-            "failed to write the plan to {}: {error}",
-            path.display()
-        ))
-    };
-    let mut file = file.map_err(failed)?;
-    file.write_all(plan.as_bytes()).map_err(failed)
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
@@ -364,7 +347,7 @@ mod tests {
         for (count, least_s, most_s) in [(2, 90, 125), (3, 90, 125), (12, 150, 320)] {
             plan.contenders = vec![one.clone(); count];
             plan.loads[0].duration_s = window(&plan).as_secs_f64();
-            let all = bakeoff_plan::expected_duration(&plan).as_secs();
+            let all = bakeoff_plan::expected_duration(&plan, plan.rounds).as_secs();
             assert!((least_s..most_s).contains(&all), "{count}: {all} s");
         }
     }

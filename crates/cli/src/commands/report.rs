@@ -3,14 +3,13 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use anyhow::Context;
 use bakeoff_record::Record;
 use bakeoff_report::{
     FindReport, HgrmFile, MarkdownOptions, OverloadReport, Redacted, Report, TextOptions, Verdict,
 };
 
 use crate::flags::{Format, ReportFlags};
-use crate::{exit, output};
+use crate::{exit, output, paths};
 
 /// Columns of a terminal that does not report its width.
 const WIDTH: usize = 120;
@@ -35,11 +34,7 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
         return files(&bakeoff_report::hgrm(report, &redacted), flags);
     }
     let text = report.shown(&shown)?;
-    match &flags.output {
-        Some(path) => std::fs::write(path, text)
-            .with_context(|| format!("failed to write {}", path.display()))?,
-        None => output::document(&text)?,
-    }
+    output::document_to(flags.output.as_deref(), &text)?;
     Ok(holes(&report, flags.format))
 }
 
@@ -80,12 +75,12 @@ fn files(files: &[HgrmFile], flags: &ReportFlags) -> anyhow::Result<u8> {
                     "{folder} is not a folder: hgrm has a file for each cell and needs one"
                 )));
             }
-            std::fs::create_dir_all(folder)
-                .with_context(|| format!("failed to make {}", folder.display()))?;
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let fix = "choose another folder with --output";
+                paths::not_made("make", folder, &error, fix)
+            })?;
             for file in files {
-                let path = folder.join(&file.name);
-                std::fs::write(&path, &file.text)
-                    .with_context(|| format!("failed to write {}", path.display()))?;
+                output::document_to(Some(&folder.join(&file.name)), &file.text)?;
             }
         }
     }

@@ -18,8 +18,10 @@ use super::findings::refuse_what_cannot_run;
 use super::gated::Gated;
 use super::report::Drawn;
 use super::run_hosts::{Campaign, Far};
+use super::saved_plan::SavedPlan;
 use super::{
-    confirm, ending, find, first, folder_error, overload, plan_notes, report, resumed, share,
+    confirm, ending, find, first, folder_error, overload, plan_notes, report, resumed, saved_plan,
+    share,
 };
 use crate::campaigns::{Beside, Place};
 use crate::display::Display;
@@ -57,6 +59,7 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         plan,
         resumed,
         answering_least: 0,
+        save_plan: None,
     };
     let goes_on = asked.resumed.as_ref().map(|(_, record)| record);
     let gated = Gated::of(&flags.held.gated, flags.held.baseline.as_deref(), goes_on)?;
@@ -79,6 +82,8 @@ pub(super) struct Asked {
     pub(super) resumed: Option<(RecordFolder, Record)>,
     /// Contenders that must answer before the first round.
     pub(super) answering_least: usize,
+    /// A new file for the plan as it is now, with nothing decided about right answers.
+    pub(super) save_plan: Option<PathBuf>,
 }
 
 /// Where the record goes, and what is shown of it.
@@ -144,20 +149,16 @@ impl Destination {
 
 /// Carries a plan out, records and reports it.
 pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> anyhow::Result<u8> {
+    let endpoint = flags.metrics.map(Endpoint::open).transpose()?;
+    let path = record_path(flags, &asked.plan)?;
+    // Before anything is waited for.
+    refuse_at_once(flags, &asked, &path)?;
     let Asked {
         plan,
         resumed,
         answering_least,
+        save_plan,
     } = asked;
-    let endpoint = flags.metrics.map(Endpoint::open).transpose()?;
-    let path = record_path(flags, &plan)?;
-    // Before anything is waited for.
-    refuse_at_once(
-        flags,
-        &plan,
-        &path,
-        resumed.as_ref().map(|(_, record)| record),
-    )?;
     let interrupt = Interrupt::listen_with_limit()?;
     let Some(place) = Place::take(Beside::from(flags.others), &interrupt)? else {
         output::note("interrupted; nothing was measured");
@@ -177,6 +178,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     }
     let redaction = redaction(&plan, earlier, flags.show_secrets);
     refuse_what_cannot_run(&plan, &findings, &redaction)?;
+    let saved = SavedPlan::write(&plan.to_toml(), save_plan.as_deref())?;
     let plan = match earlier.is_empty() {
         true => first::look(plan, &findings, answering_least, &*site, &redaction)?,
         false => plan,
@@ -185,6 +187,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     flags.gated.refuse_unlike(&machine, &plan)?;
     plan_notes::print(&plan, &redaction);
     let (mut folder, earlier) = folder(resumed, &path, &plan, &machine)?;
+    saved.keep();
     if let Some(addresses) = far.as_ref().and_then(Far::addresses) {
         folder.hide(addresses.clone());
     }
@@ -215,15 +218,12 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
 
 /// Refuses what is wrong whatever the machine is like: the record at `path`, which is there
 /// already or goes on, and what flags ask of the plan.
-fn refuse_at_once(
-    flags: &Destination,
-    plan: &Plan,
-    path: &Path,
-    resumed: Option<&Record>,
-) -> anyhow::Result<()> {
+fn refuse_at_once(flags: &Destination, asked: &Asked, path: &Path) -> anyhow::Result<()> {
+    let Asked { plan, resumed, .. } = asked;
+    saved_plan::refuse_taken(asked.save_plan.as_deref())?;
     match resumed {
         // First, as processors of another host may not be there here.
-        Some(record) => resumed::refuse_elsewhere(path, record, flags)?,
+        Some((_, record)) => resumed::refuse_elsewhere(path, record, flags)?,
         None if RecordFolder::is_at(path).map_err(folder_error)? => {
             return Err(folder_error(FolderError::Exists(path.to_owned())));
         }

@@ -334,11 +334,7 @@ fn write(result: &SelfTest, flags: &SelftestFlags) -> anyhow::Result<()> {
         SelftestFormat::Md => selftest_markdown(result),
         SelftestFormat::Json => selftest_json(result),
     };
-    match &flags.output {
-        Some(path) => std::fs::write(path, drawn)
-            .with_context(|| format!("failed to write {}", path.display())),
-        None => Ok(output::document(&drawn)?),
-    }
+    output::document_to(flags.output.as_deref(), &drawn)
 }
 
 #[cfg(test)]

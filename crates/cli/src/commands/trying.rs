@@ -15,7 +15,8 @@ use bakeoff_report::Redaction;
 use bakeoff_stage::{Choice, Stage, StageError, Surroundings};
 
 use super::own_file::{self, OwnFile};
-use super::race::{self, name};
+use super::race::name;
+use super::saved_plan::{SavedPlan, refuse_taken};
 use crate::flags::{TryFlags, TryFormat};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
@@ -71,12 +72,7 @@ impl End {
 }
 
 pub(crate) fn carry_out(flags: &TryFlags) -> anyhow::Result<u8> {
-    if let Some(path) = flags.save_plan.as_ref().filter(|path| path.exists()) {
-        return Err(exit::usage(format!(
-            "{} exists already; give --save-plan the name of a file that does not",
-            path.display()
-        )));
-    }
+    refuse_taken(flags.save_plan.as_deref())?;
     let library = Folder::new(flags.library.clone())?;
     let interrupt = Interrupt::listen_with_limit()?;
     let scratch = RunFolder::make()?;
@@ -107,7 +103,7 @@ pub(crate) fn carry_out(flags: &TryFlags) -> anyhow::Result<u8> {
     };
     let toml = plan.as_ref().map(|(text, _)| text.as_str());
     match (&flags.save_plan, toml) {
-        (Some(path), Some(text)) => race::save(text, path)?,
+        (Some(path), Some(text)) => SavedPlan::write(text, Some(path))?.keep(),
         (Some(path), None) => output::note(&format!(
             "no plan was written to {}: no file answered",
             path.display()

@@ -88,8 +88,9 @@ pub(crate) struct RunFlags {
     /// Finish the campaign in this record folder, using the plan stored there; with --rounds or
     /// --until, go on after its end
     #[arg(long, value_name = "DIR",
-          conflicts_with_all = ["contender", "workload", "protocol", "streams", "requests",
-                                "clients", "rate", "arrival", "duration", "warmup", "seed"])]
+          conflicts_with_all = ["plan", "contender", "workload", "protocol", "streams",
+                                "requests", "clients", "rate", "arrival", "duration", "warmup",
+                                "seed"])]
     pub(crate) resume: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) far: FarFlags,

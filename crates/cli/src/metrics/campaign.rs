@@ -42,6 +42,7 @@ impl CampaignMetrics {
                 trials,
                 recorded,
                 expected,
+                may_add: _,
             } => {
                 live.trials_planned = *trials as u64;
                 live.trials_ended = *recorded as u64;

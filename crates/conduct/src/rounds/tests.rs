@@ -237,6 +237,24 @@ fn rounds_are_added_to_a_campaign_that_was_complete() {
 }
 
 #[test]
+fn what_a_stopping_rule_may_add_is_known_from_the_start() {
+    let mut plan = plan(3);
+    plan.until = Some(Until {
+        width: 0.03,
+        max_rounds: 14,
+    });
+    let mut widest = |_: &[TrialRecord]| None;
+    let rounds = Rounds::new(&plan, &mut widest);
+    let (left, more) = (rounds.left(&[]), rounds.may_add(&[]));
+    let a_round = trials(&plan).len() / 10;
+    assert_eq!((left.trials, more.trials), (10 * a_round, 4 * a_round));
+    assert_eq!(left.expected / 10, more.expected / 4);
+    let eleven = blocks(&plan, 11).into_iter().flat_map(|block| block.trials);
+    let eleven: Vec<TrialRecord> = eleven.map(|trial| record(&trial, 100)).collect();
+    assert_eq!(rounds.may_add(&eleven).trials, 3 * a_round);
+}
+
+#[test]
 fn a_stopping_rule_looks_from_ten_rounds_on_and_ends() {
     let rounds_with = |width: fn(u32) -> Option<f64>| {
         let mut plan = plan(3);

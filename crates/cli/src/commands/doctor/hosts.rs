@@ -4,8 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use bakeoff_hosts::{Order, Report};
+use bakeoff_report::counted;
 
-use super::{Seen, findings, rows};
+use super::{Seen, findings, headline, rows};
 use crate::commands::agent::Look;
 use crate::commands::hosts::{self, Found, Reached};
 use crate::{exit, output};
@@ -17,6 +18,8 @@ pub(super) fn carry_out(file: &Path) -> anyhow::Result<u8> {
     let mut found = hosts::reach(&hosts::read(file)?)?;
     let looks = look_at_all(&mut found);
     let mut columns = Vec::new();
+    let mut distorting = 0;
+    let mut unusable = Vec::new();
     let mut problems = Vec::new();
     for (host, look) in found.iter().zip(looks) {
         let name = &host.name;
@@ -28,23 +31,43 @@ pub(super) fn carry_out(file: &Path) -> anyhow::Result<u8> {
                     roles: &host.roles,
                 };
                 columns.push((name.as_str(), column(&seen, &look, reached)));
-                let own = findings(&seen).into_iter();
-                problems.extend(own.map(|(what, fix)| format!("\n! {name}: {what}\n  {fix}\n")));
+                let own = findings(&seen);
+                distorting += own.len();
+                problems.extend(
+                    own.into_iter()
+                        .map(|(what, fix)| format!("\n! {name}: {what}\n  {fix}\n")),
+                );
             }
             (Ok(_), None) => {
+                unusable.push(name.as_str());
                 problems.push(format!("\n! host {name}: it did not say what it is like\n"));
             }
-            (Err(error), _) => problems.push(format!("\n! {error}\n")),
+            (Err(error), _) => {
+                unusable.push(name.as_str());
+                problems.push(format!("\n! {error}\n"));
+            }
         }
     }
-    let mut text = table(&columns);
-    if problems.is_empty() {
-        text.push_str("\nfound nothing that would distort results\n");
+    let mut text = format!("{}\n", first_line(distorting, columns.len(), &unusable));
+    if !columns.is_empty() {
+        text.push_str(&format!("\n{}", table(&columns)));
     }
     problems.iter().for_each(|problem| text.push_str(problem));
     output::result(&text)?;
-    let all = columns.len() == found.len();
-    Ok(if all { exit::DONE } else { exit::NOT_VALID })
+    Ok(match unusable.is_empty() {
+        true => exit::DONE,
+        false => exit::NOT_VALID,
+    })
+}
+
+/// Which hosts cannot be used, and how many findings there are on so many `usable` ones.
+fn first_line(findings: usize, usable: usize, unusable: &[&str]) -> String {
+    let place = format!("on {}", counted(usable as u64, "host"));
+    let found = (usable > 0).then(|| headline(findings, &place));
+    let missing = (!unusable.is_empty()).then(|| unusable.join(", "));
+    let missing = missing.map(|names| format!("cannot be used: {names}"));
+    let both: Vec<String> = missing.into_iter().chain(found).collect();
+    both.join("; ")
 }
 
 /// Has every host look at itself, all at once.
@@ -116,5 +139,16 @@ mod tests {
         let text = table(&[("sut", facts("16")), ("g1", facts("4"))]);
         assert_eq!(text, "        sut  g1\nkernel  6.1  6.1\ncpus    16   4\n");
         assert_eq!(table(&[]), "");
+    }
+
+    #[test]
+    fn the_first_line_counts_findings_and_names_who_cannot_be_used() {
+        let fine = "nothing would distort results on 3 hosts";
+        assert_eq!(first_line(0, 3, &[]), fine);
+        assert_eq!(
+            first_line(2, 1, &["g1", "g2"]),
+            "cannot be used: g1, g2; 2 findings would distort results on 1 host"
+        );
+        assert_eq!(first_line(0, 0, &["sut"]), "cannot be used: sut");
     }
 }

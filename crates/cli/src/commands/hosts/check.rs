@@ -223,7 +223,8 @@ fn text(found: &[Found], links: &[Link], problems: &[HostError], addresses: bool
             Err(_) => columns(&[&host.name, host.way, &roles_text(host), "-"]),
         });
     }
-    let mut text = aligned(&rows);
+    let mut text = format!("{}\n\n", headline(found, links, problems));
+    text.push_str(&aligned(&rows));
     if addresses {
         for host in found {
             let address = host.address.as_deref().unwrap_or("unknown");
@@ -262,6 +263,19 @@ fn text(found: &[Found], links: &[Link], problems: &[HostError], addresses: bool
         text.push_str(&format!("\n! {problem}\n"));
     }
     text
+}
+
+/// Whether the hosts can take part, which is the first line.
+fn headline(found: &[Found], links: &[Link], problems: &[HostError]) -> String {
+    let lost = found.iter().filter(|host| host.state.is_err());
+    let lost = lost.map(|host| host.name.as_str());
+    let at_links = problems.iter().map(|error| error.host.as_str());
+    let lost: Vec<&str> = lost.chain(at_links).collect();
+    match links.iter().all(|link| link.why_not.is_none()) {
+        _ if !lost.is_empty() => format!("cannot take part: {}", lost.join(", ")),
+        true => "all hosts can take part".to_owned(),
+        false => "all hosts can take part, but not every link was measured".to_owned(),
+    }
 }
 
 fn reached_row(host: &Found, reached: &Reached) -> Vec<String> {
@@ -416,6 +430,49 @@ mod tests {
         assert_eq!(day, "+86400.000000 s ± 0.040 ms");
         assert_eq!(bits(95.1e6), "95.1 Mbit/s");
         assert_eq!(bits(9.5e9), "9.50 Gbit/s");
+    }
+
+    #[test]
+    fn the_first_line_says_who_cannot_take_part() {
+        let error = |host: &str| HostError {
+            host: host.to_owned(),
+            cause: Cause::NoAddress,
+        };
+        let lost = |name: &str| Found {
+            name: name.to_owned(),
+            way: "ssh",
+            roles: Vec::new(),
+            address: None,
+            state: Err(error(name)),
+        };
+        let link = |why_not: Option<&str>| Link {
+            from: vec!["g1".to_owned()],
+            bits_per_s: None,
+            at_least: false,
+            rtt_ns: None,
+            start_spread_ns: None,
+            why_not: why_not.map(str::to_owned),
+        };
+        let fine = "all hosts can take part";
+        assert_eq!(headline(&[], &[link(None)], &[]), fine);
+        let unmeasured = headline(&[], &[link(None), link(Some("no answer"))], &[]);
+        assert_eq!(
+            unmeasured,
+            format!("{fine}, but not every link was measured")
+        );
+        assert_eq!(
+            headline(
+                &[lost("g1"), lost("g2")],
+                &[link(Some("no answer"))],
+                &[error("sut")]
+            ),
+            "cannot take part: g1, g2, sut"
+        );
+        let text = text(&[lost("g1")], &[], &[], false);
+        assert!(
+            text.starts_with("cannot take part: g1\n\nhost  way"),
+            "{text}"
+        );
     }
 
     #[test]
