@@ -218,6 +218,8 @@ impl Starting<'_> {
             log: &log,
             cpus: &self.surroundings.cpus,
             user: user.as_ref().map(User::to_launch),
+            // It may need `sudo` or a container's helpers, which are such programs.
+            confined: false,
         };
         let mut kept = Kept::start(&order, &self.shared.cgroups)?;
         let ready = ready::wait(&mut kept, &awaited)?;

@@ -40,6 +40,8 @@ pub(crate) struct Order<'a> {
     pub(crate) cpus: &'a [usize],
     /// Whom it runs as; `None` for this process's own user.
     pub(crate) user: Option<User>,
+    /// Whether it can get no more rights than that: no server of a folder needs any.
+    pub(crate) confined: bool,
 }
 
 /// A process tree under a keeper.
@@ -107,6 +109,7 @@ impl Kept {
             user: order.user.clone(),
             note: order.keeper.note.clone(),
             namespace: order.keeper.namespace,
+            confined: order.confined,
         };
         let group = launch.group.clone();
         let kept = Self::launch(order.keeper, launch, order.environment, order.folder, log);

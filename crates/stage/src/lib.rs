@@ -36,6 +36,7 @@ mod files;
 mod found;
 #[cfg(test)]
 mod golden;
+mod hidden;
 mod holdings;
 mod install;
 mod installed;

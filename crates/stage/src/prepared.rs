@@ -260,6 +260,7 @@ impl Prepared {
             log: &log,
             cpus: &self.cpus,
             user: self.start.user.as_ref().map(User::to_launch),
+            confined: true,
         };
         let mut kept = Kept::start(&order, &self.shared.cgroups)?;
         let ready = ready::wait(&mut kept, &awaited)?;

@@ -222,6 +222,7 @@ impl Stage {
             log: &helper.log,
             cpus: &helper.cpus,
             user: user.as_ref().map(User::to_launch),
+            confined: false,
         };
         let mut kept = Kept::start(&order, &self.shared.cgroups)?;
         let address = await_words(&mut kept, helper, log_from)?;

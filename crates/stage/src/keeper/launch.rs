@@ -34,6 +34,9 @@ pub(crate) struct Launch {
     pub(crate) note: Option<PathBuf>,
     /// Whether to use a PID namespace, if the system permits one.
     pub(crate) namespace: bool,
+    /// Whether it can get no more rights than it is started with (`no_new_privs`): neither by
+    /// programs such as `sudo` nor by capabilities of its file.
+    pub(crate) confined: bool,
 }
 
 /// A user that a program runs as, without supplementary groups.
@@ -83,6 +86,9 @@ impl Launch {
         }
         if self.namespace {
             entry("namespace", "yes".as_ref())?;
+        }
+        if self.confined {
+            entry("confined", "yes".as_ref())?;
         }
         bytes.push(0);
         Ok(bytes)
@@ -136,6 +142,7 @@ impl Launch {
             b"uid" => self.user_mut().uid = number(value)?,
             b"gid" => self.user_mut().gid = number(value)?,
             b"namespace" => self.namespace = true,
+            b"confined" => self.confined = true,
             _ => {
                 let key = String::from_utf8_lossy(key);
                 return Err(io::Error::other(format!("unknown order `{key}`")));
@@ -190,6 +197,7 @@ mod tests {
             }),
             note: Some(OsString::from_vec(b"/tmp/\xff".to_vec()).into()),
             namespace: true,
+            confined: true,
         };
         let plain = Launch {
             command: vec!["server".to_owned()],
