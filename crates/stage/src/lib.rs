@@ -23,6 +23,7 @@ pub mod keeper;
 pub mod leftovers;
 
 mod already;
+mod between;
 mod bounded;
 mod certificates;
 mod cgroup;
