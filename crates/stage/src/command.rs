@@ -129,6 +129,7 @@ pub(crate) fn run_fresh(line: &str, folder: &Path, log_folder: &Path) -> Result<
     };
     let question = Question {
         environment: &[],
+        unset: &[],
         folder,
         limit: FRESH_LIMIT,
         user: None,
@@ -214,6 +215,7 @@ impl Starting<'_> {
             keeper: &self.shared.keeper,
             command: &command,
             environment: &environment,
+            unset: &[],
             folder: &self.own.folder,
             log: &log,
             cpus: &self.surroundings.cpus,

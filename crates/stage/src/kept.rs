@@ -35,6 +35,8 @@ pub(crate) struct Order<'a> {
     pub(crate) keeper: &'a Keepers,
     pub(crate) command: &'a [String],
     pub(crate) environment: &'a [(String, String)],
+    /// Variables of bakeoff's own environment that it does not get.
+    pub(crate) unset: &'a [String],
     pub(crate) folder: &'a Path,
     pub(crate) log: &'a Path,
     pub(crate) cpus: &'a [usize],
@@ -110,6 +112,7 @@ impl Kept {
             note: order.keeper.note.clone(),
             namespace: order.keeper.namespace,
             confined: order.confined,
+            unset: order.unset.to_vec(),
         };
         let group = launch.group.clone();
         let kept = Self::launch(order.keeper, launch, order.environment, order.folder, log);

@@ -31,6 +31,7 @@ mod command;
 mod configuration;
 mod contacts;
 mod crew;
+mod environment;
 mod error;
 mod fetch;
 mod files;

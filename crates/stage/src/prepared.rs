@@ -1,6 +1,7 @@
 //! A contender that is ready to be started: program found, configuration rendered, files made.
 
 mod check;
+mod environment;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -81,6 +82,8 @@ struct Asked {
 struct Start {
     command: Vec<String>,
     environment: Vec<(String, String)>,
+    /// Variables of bakeoff's own environment that it does not get.
+    unset: Vec<String>,
     /// Whom it runs as, and with it its check; `None` for bakeoff's own user.
     user: Option<User>,
 }
@@ -100,6 +103,7 @@ impl Start {
         Self {
             command: Vec::new(),
             environment: Vec::new(),
+            unset: Vec::new(),
             user,
         }
     }
@@ -256,6 +260,7 @@ impl Prepared {
             keeper: &self.shared.keeper,
             command: &self.start.command,
             environment: &self.start.environment,
+            unset: &self.start.unset,
             folder: &self.folder.run(),
             log: &log,
             cpus: &self.cpus,
@@ -433,16 +438,8 @@ impl Prepared {
             note(&self.log_folder, &included_name(path), text)?;
         }
         self.start.command = self.render_all("start", &self.server.description.start.command)?;
-        self.start.environment = self.render_environment()?;
-        let environment = self
-            .start
-            .environment
-            .iter()
-            .map(|(name, value)| format!("{name}={value}\n"));
-        let lines: String = environment
-            .chain([self.start.command.join(" "), "\n".to_owned()])
-            .collect();
-        note(&self.log_folder, "command.txt", &lines)?;
+        self.render_environment()?;
+        note(&self.log_folder, "command.txt", &self.start.lines())?;
         self.hand_over()
     }
 
@@ -490,21 +487,6 @@ impl Prepared {
             }
         }
         Ok(())
-    }
-
-    fn render_environment(&self) -> Result<Vec<(String, String)>, StageError> {
-        let mut environment = Vec::new();
-        for (name, value) in &self.server.description.environment {
-            let mut rendered = self.render_all("environment", std::slice::from_ref(value))?;
-            // An empty value would still be a value; leaving it out is what the template means.
-            environment.extend(
-                rendered
-                    .pop()
-                    .filter(|v| !v.is_empty())
-                    .map(|v| (name.clone(), v)),
-            );
-        }
-        Ok(environment)
     }
 
     fn render_all(&self, key: &str, templates: &[String]) -> Result<Vec<String>, StageError> {

@@ -218,6 +218,7 @@ impl Stage {
             keeper: &self.shared.keeper,
             command: &command,
             environment: &[],
+            unset: &[],
             folder: &folder.0,
             log: &helper.log,
             cpus: &helper.cpus,

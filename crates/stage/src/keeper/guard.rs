@@ -264,6 +264,9 @@ fn spawn(launch: &Launch) -> io::Result<Pid> {
     let mut command = Command::new(way.as_ref().map_or(program, |way| &way.program));
     command.arg0(&launch.command[0]);
     command.args(&launch.command[1..]).stdin(Stdio::null());
+    for name in &launch.unset {
+        command.env_remove(name);
+    }
     // As the first of a process group it can signal the group and hit nobody else.
     command.process_group(0);
     command.stdout(log.try_clone()?).stderr(log);
