@@ -130,6 +130,32 @@ fn configurations_are_as_they_were() {
     assert_eq!(there, seen, "a golden file without a template");
 }
 
+/// Debian's folder is the default, and no other system has its modules there.
+#[test]
+fn apache_says_how_to_name_the_folder_of_its_modules() {
+    let apache = Servers::new(None).find("apache").unwrap();
+    let context = template::Context {
+        version: "2.4.62",
+        configuration: "",
+        files: &apache,
+    };
+    let folder = "/usr/lib/apache2/modules";
+    let hint_for = |module: &str| {
+        let message = format!("Syntax error on line 9: Cannot load {folder}/{module} into server");
+        let (hint, words) = apache.own.hint(&message).unwrap();
+        template::render(hint, &words, &context).unwrap()
+    };
+    for module in ["mod_unixd.so", "mod_mpm_event.so"] {
+        let hint = hint_for(module);
+        assert!(
+            hint.contains(folder) && hint.contains("overlay = {"),
+            "{hint}"
+        );
+    }
+    let hint = hint_for("mod_brotli.so");
+    assert!(hint.contains("install the package"), "{hint}");
+}
+
 /// `-e` came with 1.19.5; an older nginx refuses it, which reads as a rejected configuration.
 #[test]
 fn nginx_gets_no_switch_that_its_version_lacks() {
