@@ -50,7 +50,7 @@ fn variables(server: &crate::Server, protocol: Protocol) -> Variables {
     variables.set("run", "/run/trial/run");
     variables.set("config", "/run/trial/config");
     variables.set("log", "/run/trial/server.log");
-    variables.set("origin", "127.0.0.1:8081");
+    variables.set_address("origin", "127.0.0.1:8081");
     variables.set("workers", 1);
     variables.set("cpus", vec![1_usize]);
     variables.set("is_root", true);
@@ -128,6 +128,51 @@ fn configurations_are_as_they_were() {
     there.sort();
     seen.sort();
     assert_eq!(there, seen, "a golden file without a template");
+}
+
+/// Upstreams on other hosts may have an address of version 6: in brackets before a port, without
+/// them where it stands alone.
+#[test]
+fn an_upstream_of_version_6_is_written_as_each_server_reads_it() {
+    let whole = "[fd00::5]:43210";
+    for (name, version, expected) in [
+        ("nginx", "1.22.1", [whole, whole]),
+        ("caddy", "2.11.7", [whole, whole]),
+        ("haproxy", "2.6.12", [whole, whole]),
+        ("h2o", "2.2.5", [whole, whole]),
+        ("apache", "2.4.62", [whole, whole]),
+        ("traefik", "3.7.15", [whole, whole]),
+        (
+            "envoy",
+            "1.40.0",
+            ["address: \"fd00::5\"", "port_value: 43210"],
+        ),
+        (
+            "lighttpd",
+            "1.4.69",
+            ["\"host\" => \"fd00::5\"", "\"port\" => 43210,"],
+        ),
+        (
+            "varnish",
+            "7.1.1",
+            [".host = \"fd00::5\";", ".port = \"43210\";"],
+        ),
+    ] {
+        let server = Servers::new(None).find(name).unwrap();
+        let proxy = workload("proxy", Protocol::H1);
+        let template = server.template("default", &proxy).unwrap();
+        let context = template::Context {
+            version,
+            configuration: "",
+            files: &server,
+        };
+        let mut variables = variables(&server, Protocol::H1);
+        variables.set_address("origin", whole);
+        let text = template::render(&template.text, &variables, &context).unwrap();
+        for words in expected {
+            assert!(text.contains(words), "{name}: no `{words}` in {text}");
+        }
+    }
 }
 
 /// Debian's folder is the default, and no other system has its modules there.

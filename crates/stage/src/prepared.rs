@@ -35,10 +35,11 @@ use crate::user::{self, User};
 const PORTS_TRIED: u32 = 3;
 
 /// Variables whose values change from trial to trial.
-const OF_THE_TRIAL: [&str; 10] = [
+const OF_THE_TRIAL: [&str; 11] = [
     "port",
     "status_port",
     "origin",
+    "origin_port",
     "root",
     "overlay",
     "run",
@@ -395,7 +396,7 @@ impl Prepared {
         // A template may name the file that it becomes.
         variables.set("config", text(&self.configuration.path));
         if let Some(origin) = surroundings.origin {
-            variables.set("origin", origin.to_string());
+            variables.set_address("origin", &origin.to_string());
         }
     }
 

@@ -263,7 +263,7 @@ impl<'a> Edit<'a> {
     fn variables(&self, pattern: &Regex, captures: &Captures<'_>) -> Result<Variables, String> {
         let mut variables = self.tools.variables.clone();
         let upstream = variables.texts(&["origin"]).remove("origin");
-        variables.set("upstream", upstream.unwrap_or(NOBODY.to_owned()));
+        variables.set_address("upstream", upstream.as_deref().unwrap_or(NOBODY));
         let defined = self.tools.said.defined.iter();
         let defined = defined.filter_map(|(name, it)| Some((name.clone(), it.clone()?)));
         variables.set("defined", defined.collect::<BTreeMap<_, _>>());
