@@ -175,6 +175,16 @@ fn an_upstream_of_version_6_is_written_as_each_server_reads_it() {
     }
 }
 
+/// Go finds out the processors and a quota by itself, and a value turns that off.
+#[test]
+fn what_is_written_in_go_chooses_its_processors_itself() {
+    for name in ["caddy", "traefik"] {
+        let server = Servers::new(None).find(name).unwrap();
+        let environment = &server.description.environment;
+        assert!(!environment.contains_key("GOMAXPROCS"), "{environment:?}");
+    }
+}
+
 /// Debian's folder is the default, and no other system has its modules there.
 #[test]
 fn apache_says_how_to_name_the_folder_of_its_modules() {
