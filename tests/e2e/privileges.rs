@@ -203,6 +203,48 @@ fn a_program_below_a_folder_of_roots_alone_is_run_by_another_user() {
     );
 }
 
+/// The variables of a process.
+fn environment(pid: u32) -> Vec<String> {
+    let bytes = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let variables = bytes.split(|&byte| byte == 0);
+    variables
+        .map(|variable| String::from_utf8_lossy(variable).into_owned())
+        .collect()
+}
+
+#[test]
+fn proxies_and_tuning_of_the_caller_reach_no_server() {
+    let scene = Scene::new();
+    if !script_server(&scene, 2000, &[("good", "serve()")]) {
+        return;
+    }
+    write_plan(&scene, "script", "synthetic", "");
+    let library = scene.path("library").display().to_string();
+    let withheld = [
+        ("http_proxy", "http://127.0.0.1:9"),
+        ("NO_PROXY", "*"),
+        ("GOGC", "off"),
+        ("MALLOC_ARENA_MAX", "1"),
+    ];
+    let others = [
+        ("BAKEOFF_LIBRARY", library.as_str()),
+        ("OF_THE_CALLER", "stays"),
+    ];
+    let running = debug(&scene, "synthetic", &[&others[..], &withheld].concat());
+    let servers = running.below().into_iter().filter(is_server);
+    let servers: Vec<Vec<String>> = servers.map(|it| environment(it.pid)).collect();
+    assert!(!servers.is_empty());
+    for variables in servers {
+        let has = |text: &str| variables.iter().any(|variable| variable.starts_with(text));
+        assert!(has("OF_THE_CALLER=stays"), "{variables:?}");
+        for (name, _) in withheld {
+            assert!(!has(&format!("{name}=")), "{name} in {variables:?}");
+        }
+    }
+    running.signal(Signal::INT);
+    running.finish().expect(0);
+}
+
 /// Everything below a folder, with it.
 fn tree(folder: &Path) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];

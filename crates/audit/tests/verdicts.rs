@@ -78,6 +78,23 @@ fn wrong_answers_and_dead_servers_take_every_number() {
 }
 
 #[test]
+fn a_server_that_was_not_watched_says_why() {
+    let judgement = judge(SOUND, |trial| {
+        trial.usage.trees[0].ticks.clear();
+        let why = "port 8080 is forwarded by docker-proxy".to_owned();
+        let work = trial.work.get_or_insert_default();
+        work.unknown.insert("crew".to_owned(), why);
+    });
+    let alive = judgement.check(Code::ServerAlive);
+    let alive = alive.expect("it was looked at");
+    assert_eq!(alive.level, Level::NotRun);
+    assert!(
+        alive.text.contains("forwarded by docker-proxy"),
+        "{alive:?}"
+    );
+}
+
+#[test]
 fn a_check_that_could_not_run_is_held_against_what_it_guards() {
     let sound_four = "rate not-run, latency not-run, cpu not-run, memory not-run";
     let table: [(Fault, String); 8] = [

@@ -13,6 +13,7 @@ use bakeoff_plan::{Contender, RunningUrl, Workload};
 use bakeoff_record::{ServerFacts, Step};
 use rustix::process::Pid;
 
+use crate::between;
 use crate::command;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Answer, Expectation, Trust};
@@ -46,6 +47,8 @@ pub(crate) struct Already {
     /// Those that listen, without those that another one of them has started; each with its start,
     /// as [`tree::started`] has it.
     roots: Vec<(Pid, u64)>,
+    /// Why there are none, where somebody else listens in their place.
+    unknown: Option<String>,
 }
 
 impl From<Kept> for Held {
@@ -105,6 +108,14 @@ impl Held {
         }
     }
 
+    /// Why its processes are not known, where that is known.
+    pub(crate) fn unknown(&self) -> Option<&str> {
+        match self {
+            Self::Kept(_) => None,
+            Self::Already(already) => already.unknown.as_deref(),
+        }
+    }
+
     pub(crate) fn status(&self) -> Option<&str> {
         match self {
             Self::Kept(kept) => kept.status(),
@@ -155,6 +166,14 @@ impl Already {
         }
         let mut holders = tree::all();
         holders.retain(|&pid| listeners::holds(pid, &inodes));
+        // Before those below others are left out: a server that its manager has started is.
+        let mut unknown = None;
+        holders.retain(|&pid| {
+            let why = between::why_unknown(pid, address.port());
+            let may_be_it = why.is_none();
+            unknown = unknown.take().or(why);
+            may_be_it
+        });
         let below: HashSet<Pid> = holders
             .iter()
             .flat_map(|&pid| tree::descendants(pid))
@@ -162,8 +181,10 @@ impl Already {
         holders.retain(|pid| !below.contains(pid));
         let roots = holders.into_iter();
         let roots = roots.filter_map(|pid| Some((pid, tree::started(pid)?)));
+        let roots: Vec<(Pid, u64)> = roots.collect();
         Self {
-            roots: roots.collect(),
+            unknown: unknown.filter(|_| roots.is_empty()),
+            roots,
         }
     }
 
@@ -344,8 +365,94 @@ fn address_of(running: &RunningUrl, expectation: &Expectation) -> std::io::Resul
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::fs::symlink;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::{Child, Command, Stdio};
+
+    use rustix::process::{Signal, kill_process_group};
 
     use super::*;
+
+    /// A shell under the name of another program, which holds a listening socket; it ends with all
+    /// that it has started.
+    struct Holder {
+        shell: Child,
+        _folder: tempfile::TempDir,
+    }
+
+    impl Holder {
+        fn named(name: &str, script: &str) -> (Self, SocketAddr) {
+            let folder = tempfile::tempdir().unwrap();
+            let program = folder.path().join(name);
+            symlink("/bin/sh", &program).unwrap();
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = listener.local_addr().unwrap();
+            // As its standard input no other process gets it.
+            let mut command = Command::new(program);
+            command.arg0("sh").args(["-c", script]).process_group(0);
+            command.stdin(Stdio::from(OwnedFd::from(listener)));
+            let shell = command.spawn().unwrap();
+            let holder = Self {
+                shell,
+                _folder: folder,
+            };
+            (holder, address)
+        }
+
+        fn pid(&self) -> Pid {
+            Pid::from_child(&self.shell)
+        }
+    }
+
+    impl Drop for Holder {
+        fn drop(&mut self) {
+            let _ = kill_process_group(self.pid(), Signal::KILL);
+            let _ = self.shell.wait();
+        }
+    }
+
+    /// What listens there once that is as `expected`.
+    fn once(address: SocketAddr, expected: impl Fn(&Held) -> bool) -> Held {
+        let end = Instant::now() + Duration::from_secs(30);
+        loop {
+            let held = Held::Already(Already::at(address, Transport::Tcp));
+            if expected(&held) {
+                return held;
+            }
+            assert!(Instant::now() < end, "{held:?}");
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    #[test]
+    fn what_forwards_is_not_taken_for_the_server() {
+        let script = "sleep 600 < /dev/null; true";
+        let (holder, address) = Holder::named("docker-proxy", script);
+        let held = once(address, |held| held.unknown().is_some());
+        assert_eq!(held.root(), None);
+        assert!(held.pids().is_empty(), "{held:?}");
+        let why = held.unknown().unwrap();
+        let expected = format!("docker-proxy (process {})", holder.pid());
+        assert!(why.contains(&expected), "{why}");
+    }
+
+    #[test]
+    fn a_manager_that_keeps_the_socket_is_not_taken_for_its_service() {
+        let (holder, address) = Holder::named("systemd", "sleep 600; true");
+        let is_service = |pid| tree::name(pid) == "sleep";
+        let held = once(address, |held| {
+            held.root().is_some_and(|(root, _)| is_service(root))
+        });
+        assert_eq!(held.unknown(), None);
+        assert!(!held.pids().contains(&holder.pid()));
+
+        let (holder, address) = Holder::named("systemd", "sleep 600 < /dev/null; true");
+        let held = once(address, |held| held.unknown().is_some());
+        assert_eq!(held.root(), None, "the service takes one connection each");
+        let expected = format!("systemd (process {})", holder.pid());
+        assert!(held.unknown().unwrap().contains(&expected));
+    }
 
     #[test]
     fn the_process_that_listens_is_found() {

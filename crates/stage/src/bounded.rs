@@ -48,6 +48,8 @@ pub(crate) enum End {
 /// How a command is run.
 pub(crate) struct Question<'a> {
     pub(crate) environment: &'a [(String, String)],
+    /// Variables of bakeoff's own environment that it does not get.
+    pub(crate) unset: &'a [String],
     pub(crate) folder: &'a Path,
     pub(crate) limit: Duration,
     /// Whom it runs as, if not as bakeoff does.
@@ -86,6 +88,7 @@ pub(crate) fn run_unless(
 ) -> io::Result<(End, String)> {
     let question = Question {
         environment,
+        unset: &[],
         folder,
         limit,
         user: None,
@@ -155,6 +158,7 @@ impl Running {
             command: command.to_vec(),
             note: keeper.note.clone(),
             user: question.user.map(User::to_launch),
+            unset: question.unset.to_vec(),
             ..Launch::default()
         };
         let (environment, folder) = (question.environment, question.folder);
@@ -174,6 +178,9 @@ impl Running {
         builder.current_dir(question.folder).process_group(0);
         let environment = question.environment.iter();
         builder.envs(environment.map(|(name, value)| (name, value)));
+        for name in question.unset {
+            builder.env_remove(name);
+        }
         builder
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
@@ -255,6 +262,7 @@ mod tests {
     fn shell(script: &str, limit: Duration) -> io::Result<Output> {
         let question = Question {
             environment: &[],
+            unset: &[],
             folder: Path::new("/"),
             limit,
             user: None,

@@ -129,6 +129,7 @@ pub(crate) fn run_fresh(line: &str, folder: &Path, log_folder: &Path) -> Result<
     };
     let question = Question {
         environment: &[],
+        unset: &[],
         folder,
         limit: FRESH_LIMIT,
         user: None,
@@ -214,10 +215,13 @@ impl Starting<'_> {
             keeper: &self.shared.keeper,
             command: &command,
             environment: &environment,
+            unset: &[],
             folder: &self.own.folder,
             log: &log,
             cpus: &self.surroundings.cpus,
             user: user.as_ref().map(User::to_launch),
+            // It may need `sudo` or a container's helpers, which are such programs.
+            confined: false,
         };
         let mut kept = Kept::start(&order, &self.shared.cgroups)?;
         let ready = ready::wait(&mut kept, &awaited)?;

@@ -238,6 +238,17 @@ pub enum Cause {
         /// Who has it.
         owner: String,
     },
+    /// A process of the server's is there, and the system does not show what it has open.
+    #[error(
+        "the system does not show which sockets process {process} of the server has open, so \
+         bakeoff cannot tell whether it listens: {remedy}"
+    )]
+    Hidden {
+        /// Number and name.
+        process: String,
+        /// What to do.
+        remedy: String,
+    },
     /// No listening socket appeared.
     #[error("the server did not listen within {within:?}{aside}")]
     NeverListened {

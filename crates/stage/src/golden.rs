@@ -50,7 +50,7 @@ fn variables(server: &crate::Server, protocol: Protocol) -> Variables {
     variables.set("run", "/run/trial/run");
     variables.set("config", "/run/trial/config");
     variables.set("log", "/run/trial/server.log");
-    variables.set("origin", "127.0.0.1:8081");
+    variables.set_address("origin", "127.0.0.1:8081");
     variables.set("workers", 1);
     variables.set("cpus", vec![1_usize]);
     variables.set("is_root", true);
@@ -128,6 +128,87 @@ fn configurations_are_as_they_were() {
     there.sort();
     seen.sort();
     assert_eq!(there, seen, "a golden file without a template");
+}
+
+/// Upstreams on other hosts may have an address of version 6: in brackets before a port, without
+/// them where it stands alone.
+#[test]
+fn an_upstream_of_version_6_is_written_as_each_server_reads_it() {
+    let whole = "[fd00::5]:43210";
+    for (name, version, expected) in [
+        ("nginx", "1.22.1", [whole, whole]),
+        ("caddy", "2.11.7", [whole, whole]),
+        ("haproxy", "2.6.12", [whole, whole]),
+        ("h2o", "2.2.5", [whole, whole]),
+        ("apache", "2.4.62", [whole, whole]),
+        ("traefik", "3.7.15", [whole, whole]),
+        (
+            "envoy",
+            "1.40.0",
+            ["address: \"fd00::5\"", "port_value: 43210"],
+        ),
+        (
+            "lighttpd",
+            "1.4.69",
+            ["\"host\" => \"fd00::5\"", "\"port\" => 43210,"],
+        ),
+        (
+            "varnish",
+            "7.1.1",
+            [".host = \"fd00::5\";", ".port = \"43210\";"],
+        ),
+    ] {
+        let server = Servers::new(None).find(name).unwrap();
+        let proxy = workload("proxy", Protocol::H1);
+        let template = server.template("default", &proxy).unwrap();
+        let context = template::Context {
+            version,
+            configuration: "",
+            files: &server,
+        };
+        let mut variables = variables(&server, Protocol::H1);
+        variables.set_address("origin", whole);
+        let text = template::render(&template.text, &variables, &context).unwrap();
+        for words in expected {
+            assert!(text.contains(words), "{name}: no `{words}` in {text}");
+        }
+    }
+}
+
+/// Go finds out the processors and a quota by itself, and a value turns that off.
+#[test]
+fn what_is_written_in_go_chooses_its_processors_itself() {
+    for name in ["caddy", "traefik"] {
+        let server = Servers::new(None).find(name).unwrap();
+        let environment = &server.description.environment;
+        assert!(!environment.contains_key("GOMAXPROCS"), "{environment:?}");
+    }
+}
+
+/// Debian's folder is the default, and no other system has its modules there.
+#[test]
+fn apache_says_how_to_name_the_folder_of_its_modules() {
+    let apache = Servers::new(None).find("apache").unwrap();
+    let context = template::Context {
+        version: "2.4.62",
+        configuration: "",
+        files: &apache,
+    };
+    let folder = "/usr/lib/apache2/modules";
+    let hint_for = |module: &str| {
+        let message = format!("Syntax error on line 9: Cannot load {folder}/{module} into server");
+        let (hint, words) = apache.own.hint(&message).unwrap();
+        template::render(hint, &words, &context).unwrap()
+    };
+    for module in ["mod_unixd.so", "mod_mpm_event.so"] {
+        let hint = hint_for(module);
+        assert!(
+            hint.contains(folder) && hint.contains("overlay = {"),
+            "{hint}"
+        );
+    }
+    let hint = hint_for("mod_brotli.so");
+    assert!(hint.contains("install the package"), "{hint}");
 }
 
 /// `-e` came with 1.19.5; an older nginx refuses it, which reads as a rejected configuration.

@@ -35,11 +35,15 @@ pub(crate) struct Order<'a> {
     pub(crate) keeper: &'a Keepers,
     pub(crate) command: &'a [String],
     pub(crate) environment: &'a [(String, String)],
+    /// Variables of bakeoff's own environment that it does not get.
+    pub(crate) unset: &'a [String],
     pub(crate) folder: &'a Path,
     pub(crate) log: &'a Path,
     pub(crate) cpus: &'a [usize],
     /// Whom it runs as; `None` for this process's own user.
     pub(crate) user: Option<User>,
+    /// Whether it can get no more rights than that: no server of a folder needs any.
+    pub(crate) confined: bool,
 }
 
 /// A process tree under a keeper.
@@ -107,6 +111,8 @@ impl Kept {
             user: order.user.clone(),
             note: order.keeper.note.clone(),
             namespace: order.keeper.namespace,
+            confined: order.confined,
+            unset: order.unset.to_vec(),
         };
         let group = launch.group.clone();
         let kept = Self::launch(order.keeper, launch, order.environment, order.folder, log);

@@ -23,6 +23,7 @@ pub mod keeper;
 pub mod leftovers;
 
 mod already;
+mod between;
 mod bounded;
 mod certificates;
 mod cgroup;
@@ -30,12 +31,14 @@ mod command;
 mod configuration;
 mod contacts;
 mod crew;
+mod environment;
 mod error;
 mod fetch;
 mod files;
 mod found;
 #[cfg(test)]
 mod golden;
+mod hidden;
 mod holdings;
 mod install;
 mod installed;

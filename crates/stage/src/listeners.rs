@@ -130,8 +130,20 @@ pub(crate) fn owner_words(port: u16) -> Option<String> {
         .find(|&pid| sockets(pid).contains(&listener.inode));
     Some(match owner {
         Some(pid) => format!("process {pid} ({})", tree::name(pid)),
-        None => "a process of another user".to_owned(),
+        // Where the system refuses to say what a process has open, it has nothing here.
+        None => "a process that bakeoff may not look at, such as one of another user".to_owned(),
     })
+}
+
+/// Whether somebody listens on `port`, and nobody who may be looked at.
+pub(crate) fn has_hidden_owner(transport: Transport, port: u16) -> bool {
+    let is_there = |it: &Listener| it.transport == transport && it.address.port() == port;
+    let inodes: HashSet<u64> = listeners()
+        .iter()
+        .filter(|listener| is_there(listener))
+        .map(|listener| listener.inode)
+        .collect();
+    !inodes.is_empty() && !tree::all().into_iter().any(|pid| holds(pid, &inodes))
 }
 
 /// Whether `pid` holds one of these sockets.
@@ -215,6 +227,7 @@ mod tests {
                     .unwrap()
                     .contains(&format!("process {me} "))
             );
+            assert!(!has_hidden_owner(Transport::Tcp, address.port()));
             drop(socket);
             assert!(
                 !held_by(&[me])

@@ -84,6 +84,7 @@ fn adapted(server: &Server, path: &Path, found: &Found) -> Option<String> {
     let environment: Vec<(String, String)> = found.unset().collect();
     let question = Question {
         environment: &environment,
+        unset: &[],
         folder: path.parent().unwrap_or(Path::new("/")),
         limit: ADAPT_LIMIT,
         user: None,

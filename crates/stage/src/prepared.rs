@@ -1,6 +1,7 @@
 //! A contender that is ready to be started: program found, configuration rendered, files made.
 
 mod check;
+mod environment;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,10 +35,11 @@ use crate::user::{self, User};
 const PORTS_TRIED: u32 = 3;
 
 /// Variables whose values change from trial to trial.
-const OF_THE_TRIAL: [&str; 10] = [
+const OF_THE_TRIAL: [&str; 11] = [
     "port",
     "status_port",
     "origin",
+    "origin_port",
     "root",
     "overlay",
     "run",
@@ -81,6 +83,8 @@ struct Asked {
 struct Start {
     command: Vec<String>,
     environment: Vec<(String, String)>,
+    /// Variables of bakeoff's own environment that it does not get.
+    unset: Vec<String>,
     /// Whom it runs as, and with it its check; `None` for bakeoff's own user.
     user: Option<User>,
 }
@@ -100,6 +104,7 @@ impl Start {
         Self {
             command: Vec::new(),
             environment: Vec::new(),
+            unset: Vec::new(),
             user,
         }
     }
@@ -256,10 +261,12 @@ impl Prepared {
             keeper: &self.shared.keeper,
             command: &self.start.command,
             environment: &self.start.environment,
+            unset: &self.start.unset,
             folder: &self.folder.run(),
             log: &log,
             cpus: &self.cpus,
             user: self.start.user.as_ref().map(User::to_launch),
+            confined: true,
         };
         let mut kept = Kept::start(&order, &self.shared.cgroups)?;
         let ready = ready::wait(&mut kept, &awaited)?;
@@ -389,7 +396,7 @@ impl Prepared {
         // A template may name the file that it becomes.
         variables.set("config", text(&self.configuration.path));
         if let Some(origin) = surroundings.origin {
-            variables.set("origin", origin.to_string());
+            variables.set_address("origin", &origin.to_string());
         }
     }
 
@@ -432,16 +439,8 @@ impl Prepared {
             note(&self.log_folder, &included_name(path), text)?;
         }
         self.start.command = self.render_all("start", &self.server.description.start.command)?;
-        self.start.environment = self.render_environment()?;
-        let environment = self
-            .start
-            .environment
-            .iter()
-            .map(|(name, value)| format!("{name}={value}\n"));
-        let lines: String = environment
-            .chain([self.start.command.join(" "), "\n".to_owned()])
-            .collect();
-        note(&self.log_folder, "command.txt", &lines)?;
+        self.render_environment()?;
+        note(&self.log_folder, "command.txt", &self.start.lines())?;
         self.hand_over()
     }
 
@@ -489,21 +488,6 @@ impl Prepared {
             }
         }
         Ok(())
-    }
-
-    fn render_environment(&self) -> Result<Vec<(String, String)>, StageError> {
-        let mut environment = Vec::new();
-        for (name, value) in &self.server.description.environment {
-            let mut rendered = self.render_all("environment", std::slice::from_ref(value))?;
-            // An empty value would still be a value; leaving it out is what the template means.
-            environment.extend(
-                rendered
-                    .pop()
-                    .filter(|v| !v.is_empty())
-                    .map(|v| (name.clone(), v)),
-            );
-        }
-        Ok(environment)
     }
 
     fn render_all(&self, key: &str, templates: &[String]) -> Result<Vec<String>, StageError> {

@@ -347,6 +347,7 @@ fn ask(
     let user = User::of(server, None).map_err(|error| error.to_string())?;
     let question = Question {
         environment: &[],
+        unset: &[],
         folder: Path::new("/"),
         limit: VERSION_LIMIT,
         user: user.as_ref(),

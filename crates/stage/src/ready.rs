@@ -15,6 +15,7 @@ use regex_lite::Regex;
 use crate::contacts::Contacts;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Answer, Expectation};
+use crate::hidden;
 use crate::host;
 use crate::kept::Kept;
 use crate::listeners::{self, Transport};
@@ -84,7 +85,11 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
         }
         awaited.check(kept)?;
         wrong.begin_look();
-        let asked = choose(addresses(kept, awaited), awaited, &mut listens_since);
+        let found = addresses(kept, awaited);
+        if found.is_empty() {
+            awaited.check_visible(kept)?;
+        }
+        let asked = choose(found, awaited, &mut listens_since);
         let is_only_one = asked.len() == 1;
         for address in asked {
             host::check(Step::Start)?;
@@ -118,7 +123,7 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
         }
         host::check(Step::Start)?;
         if wrong.is_final(awaited.failing_for) || Instant::now() >= end {
-            return Err(gave_up(awaited, &last, &wrong));
+            return Err(gave_up(awaited, kept, &last, &wrong));
         }
         kept.hear(LOOK_AGAIN);
     }
@@ -200,6 +205,19 @@ impl Awaited<'_> {
                 .check(&kept.pids())
                 .map_err(|cause| self.error(cause)),
             None => Ok(()),
+        }
+    }
+
+    /// Refuses a server that listens by a process that may not be looked at: that it is the
+    /// server's own, will not be seen later either.
+    fn check_visible(&self, kept: &Kept) -> Result<(), StageError> {
+        let Some(pid) = hidden::first_of(&kept.pids()) else {
+            return Ok(());
+        };
+        let port = self.port.or(self.likely);
+        match port.is_some_and(|port| listeners::has_hidden_owner(self.transport, port)) {
+            true => Err(self.error(hidden::cause(pid))),
+            false => Ok(()),
         }
     }
 
@@ -330,7 +348,7 @@ fn got(last: &Last) -> Option<String> {
     Some(format!("no answer from {address}: {cause}"))
 }
 
-fn gave_up(awaited: &Awaited<'_>, last: &Last, wrong: &Wrong) -> StageError {
+fn gave_up(awaited: &Awaited<'_>, kept: &Kept, last: &Last, wrong: &Wrong) -> StageError {
     if let Some(got) = got(last) {
         let expected = awaited.expected_words();
         let within = match (wrong.has_answer && !wrong.may_change, wrong.is_failing) {
@@ -348,6 +366,12 @@ fn gave_up(awaited: &Awaited<'_>, last: &Last, wrong: &Wrong) -> StageError {
     let owner = awaited
         .port
         .and_then(|port| Some((port, listeners::owner_words(port)?)));
+    // It may listen where nobody expects it.
+    if owner.is_none()
+        && let Some(pid) = hidden::first_of(&kept.pids())
+    {
+        return awaited.error(hidden::cause(pid));
+    }
     let aside = match owner {
         Some((port, owner)) => format!("; port {port} is held by {owner}"),
         None => String::new(),

@@ -284,9 +284,10 @@ impl Running {
             crew: crew::crew(&self.kept.pids(), self.address.port()),
             ..Work::default()
         };
+        let usual = "no process of the server seems to hold the listening socket";
+        let why_unseen = self.kept.unknown().unwrap_or(usual).to_owned();
         if work.crew.is_none() {
-            let why = "no process of the server seems to hold the listening socket";
-            work.unknown.insert("crew".to_owned(), why.to_owned());
+            work.unknown.insert("crew".to_owned(), why_unseen.clone());
         }
         let before = self.written();
         let (first, host) = (workload.requests.first(), self.host.clone());
@@ -296,7 +297,13 @@ impl Running {
             Ok(repeated) => {
                 work.connections = Some(repeated.connections);
                 work.certificate = repeated.certificate;
-                work.grown = Some(self.grown_since(&before));
+                // Of processes that nobody sees, it is not known what they write.
+                match self.kept.pids().is_empty() {
+                    true => {
+                        work.unknown.insert("grown".to_owned(), why_unseen);
+                    }
+                    false => work.grown = Some(self.grown_since(&before)),
+                }
             }
             Err(cause) => {
                 let why = format!("{requests} requests in turn failed: {cause}");

@@ -182,12 +182,14 @@ pub(crate) struct Template {
 }
 
 /// Variables that bakeoff sets by itself; an overlay may not.
-const OWN_VARIABLES: [&str; 19] = [
+const OWN_VARIABLES: [&str; 21] = [
     "port",
     "status_port",
     "root",
     "overlay",
     "origin",
+    "origin_ip",
+    "origin_port",
     "run",
     "log",
     "workers",

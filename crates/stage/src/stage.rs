@@ -218,10 +218,12 @@ impl Stage {
             keeper: &self.shared.keeper,
             command: &command,
             environment: &[],
+            unset: &[],
             folder: &folder.0,
             log: &helper.log,
             cpus: &helper.cpus,
             user: user.as_ref().map(User::to_launch),
+            confined: false,
         };
         let mut kept = Kept::start(&order, &self.shared.cgroups)?;
         let address = await_words(&mut kept, helper, log_from)?;

@@ -6,7 +6,7 @@
 mod support;
 
 use std::net::TcpListener;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bakeoff_plan::{ConfigSource, ServerChoice};
 use bakeoff_record::{Step, TrialEnd};
@@ -135,6 +135,30 @@ fn a_right_answer_from_a_foreign_process_does_not_count() {
         _ => {
             // Python does not name the port, so the stage cannot know whose it is.
             assert!(error.message.unwrap().contains("Address already in use"));
+        }
+    }
+}
+
+/// As a program with file capabilities does, it lets nobody of its user look at it.
+#[test]
+fn a_server_that_may_not_be_looked_at_says_so_before_its_time() {
+    let theatre = Theatre::new();
+    let body = "
+import ctypes
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+serve({{ port }})";
+    let began = Instant::now();
+    match theatre.start(&theatre.script(body), PATIENCE) {
+        Err(error) => {
+            assert!(matches!(*error.cause, Cause::Hidden { .. }), "{error}");
+            let text = error.to_string();
+            assert!(text.contains("(python3"), "{text}");
+            assert!(began.elapsed() < PATIENCE, "it was waited for to the end");
+        }
+        // Root sees everybody, but not in every container.
+        Ok(running) => {
+            assert!(rustix::process::geteuid().is_root(), "nobody else may look");
+            running.stop().unwrap();
         }
     }
 }

@@ -69,6 +69,32 @@ fn a_server_answers_and_stops_when_asked() {
     );
 }
 
+/// Whether a process can get no more rights than it has.
+fn is_confined(pid: u32) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("NoNewPrivs:"));
+    line.unwrap().trim() == "1"
+}
+
+#[test]
+fn a_server_of_a_folder_gets_no_more_rights_and_a_command_may() {
+    let theatre = Theatre::new();
+    let script = theatre.script("serve({{ port }})");
+    let running = theatre.start(&script, PATIENCE).unwrap();
+    assert!(is_confined(running.tree().main_pid));
+    running.stop().unwrap();
+    let own = command(&theatre, "serve(int(os.environ['PORT']))");
+    let running = start_command(&theatre, &own);
+    // Whoever runs the tests may be confined already, and who is behind sudo is for the command.
+    if std::env::var_os("SUDO_UID").is_none() {
+        let caller = is_confined(std::process::id());
+        assert_eq!(is_confined(running.tree().main_pid), caller);
+    }
+    running.stop().unwrap();
+}
+
 #[test]
 fn daemons_are_held_and_ended() {
     let theatre = Theatre::new();

@@ -1,8 +1,8 @@
 vcl 4.1;
 
 backend default {
-    .host = "{{ (origin | split(":") | list)[0] }}";
-    .port = "{{ (origin | split(":") | list)[1] }}";
+    .host = "{{ origin_ip }}";
+    .port = "{{ origin_port }}";
 {% if backend %}
     {{ backend }}
 {% endif %}

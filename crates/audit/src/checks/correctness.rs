@@ -174,6 +174,11 @@ fn server_alive(subject: &Subject<'_>) -> Check {
     let ticks = in_window(subject);
     if ticks.is_empty() {
         let text = "the server's processes were not watched in the window";
+        let work = subject.trial.work.as_ref();
+        let text = match work.and_then(|work| work.unknown.get("crew")) {
+            Some(why) => format!("{text}: {why}"),
+            None => text.to_owned(),
+        };
         return Check::not_run(Code::ServerAlive, text);
     }
     match ticks.iter().find(|tick| tick.processes == 0) {

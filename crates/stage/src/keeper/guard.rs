@@ -250,6 +250,7 @@ fn spawn(launch: &Launch) -> io::Result<Pid> {
         cpus.set(cpu);
     }
     let pinned = !launch.cpus.is_empty();
+    let confined = launch.confined;
     let user = launch.user.as_ref().map(User::of_launch);
     let guard = rustix::process::getpid();
     let named = Path::new(&launch.command[0]);
@@ -263,6 +264,9 @@ fn spawn(launch: &Launch) -> io::Result<Pid> {
     let mut command = Command::new(way.as_ref().map_or(program, |way| &way.program));
     command.arg0(&launch.command[0]);
     command.args(&launch.command[1..]).stdin(Stdio::null());
+    for name in &launch.unset {
+        command.env_remove(name);
+    }
     // As the first of a process group it can signal the group and hit nobody else.
     command.process_group(0);
     command.stdout(log.try_clone()?).stderr(log);
@@ -280,6 +284,11 @@ fn spawn(launch: &Launch) -> io::Result<Pid> {
         }
         if let Some(way) = &way {
             way.keep()?;
+        }
+        if confined {
+            // Capabilities of its file would make the program unreadable to its own user, and
+            // nobody could see that it listens.
+            rustix::thread::set_no_new_privs(true)?;
         }
         // A change of the user takes this back, so it comes after.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;

@@ -34,6 +34,11 @@ pub(crate) struct Launch {
     pub(crate) note: Option<PathBuf>,
     /// Whether to use a PID namespace, if the system permits one.
     pub(crate) namespace: bool,
+    /// Whether it can get no more rights than it is started with (`no_new_privs`): neither by
+    /// programs such as `sudo` nor by capabilities of its file.
+    pub(crate) confined: bool,
+    /// Variables of the keeper's own environment that it does not get.
+    pub(crate) unset: Vec<String>,
 }
 
 /// A user that a program runs as, without supplementary groups.
@@ -83,6 +88,12 @@ impl Launch {
         }
         if self.namespace {
             entry("namespace", "yes".as_ref())?;
+        }
+        if self.confined {
+            entry("confined", "yes".as_ref())?;
+        }
+        for name in &self.unset {
+            entry("unset", name.as_ref())?;
         }
         bytes.push(0);
         Ok(bytes)
@@ -136,6 +147,8 @@ impl Launch {
             b"uid" => self.user_mut().uid = number(value)?,
             b"gid" => self.user_mut().gid = number(value)?,
             b"namespace" => self.namespace = true,
+            b"confined" => self.confined = true,
+            b"unset" => self.unset.push(text(value)?.to_owned()),
             _ => {
                 let key = String::from_utf8_lossy(key);
                 return Err(io::Error::other(format!("unknown order `{key}`")));
@@ -190,6 +203,8 @@ mod tests {
             }),
             note: Some(OsString::from_vec(b"/tmp/\xff".to_vec()).into()),
             namespace: true,
+            confined: true,
+            unset: ["http_proxy", "a=b"].map(str::to_owned).to_vec(),
         };
         let plain = Launch {
             command: vec!["server".to_owned()],

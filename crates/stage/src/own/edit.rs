@@ -10,6 +10,7 @@ use super::includes::Lead;
 use super::lines::Read;
 use super::rules::{OpensTable, Rule};
 use super::{OwnFile, Tools};
+use crate::environment;
 use crate::found::stand_in;
 use crate::statements::{self, Statement};
 use crate::template::Variables;
@@ -262,7 +263,7 @@ impl<'a> Edit<'a> {
     fn variables(&self, pattern: &Regex, captures: &Captures<'_>) -> Result<Variables, String> {
         let mut variables = self.tools.variables.clone();
         let upstream = variables.texts(&["origin"]).remove("origin");
-        variables.set("upstream", upstream.unwrap_or(NOBODY.to_owned()));
+        variables.set_address("upstream", upstream.as_deref().unwrap_or(NOBODY));
         let defined = self.tools.said.defined.iter();
         let defined = defined.filter_map(|(name, it)| Some((name.clone(), it.clone()?)));
         variables.set("defined", defined.collect::<BTreeMap<_, _>>());
@@ -280,7 +281,7 @@ impl<'a> Edit<'a> {
                 "own_regular" => variables.set("is_there", self.path(text).is_file()),
                 // A variable that is set is the server's to read.
                 "own_variable" => {
-                    let is_set = std::env::var_os(text).is_some();
+                    let is_set = environment::inherited(text).is_some();
                     let value = stand_in::of(text).filter(|_| !is_set);
                     variables.set("own_value", value.unwrap_or_default());
                     variables.set("is_set", is_set);
@@ -312,7 +313,7 @@ impl<'a> Edit<'a> {
             // It is not certain what the file means; the text stays.
             Some(None) => Some(format!("${{{name}}}")),
             Some(Some(defined)) => Some(defined.clone()),
-            None => std::env::var(name).ok(),
+            None => environment::inherited(name).and_then(|value| value.into_string().ok()),
         };
         variables.set("is_set", set.is_some());
         let value = set.or_else(|| stand_in::of(name).map(str::to_owned));

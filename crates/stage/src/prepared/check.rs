@@ -52,6 +52,7 @@ impl Prepared {
     fn asked(&self, command: &[String]) -> Result<Output, StageError> {
         let question = Question {
             environment: &self.start.environment,
+            unset: &self.start.unset,
             folder: &self.folder.run(),
             limit: CHECK_LIMIT,
             user: self.start.user.as_ref(),

@@ -1,4 +1,5 @@
-//! Where servers listen: on a machine without an address of version 6, and by global options.
+//! Where servers listen: on a machine without an address of version 6, and by global options. And
+//! an upstream at such an address.
 
 use super::*;
 
@@ -35,6 +36,14 @@ fn what_listens_at_version_6_listens_beside_what_does_at_version_4() {
         let now = changed_with(&without, server, text).unwrap();
         assert!(now.trim_end().ends_with(expected), "{server}: {now}");
     }
+}
+
+#[test]
+fn an_upstream_of_version_6_is_written_without_brackets_where_it_stands_alone() {
+    let line = "proxy.server = ( \"\" => ( ( \"host\" => \"10.0.0.1\" ) ) )";
+    let now = changed_with(&[("origin", "[fd00::5]:3999")], "lighttpd", line).unwrap();
+    let expected = "\"host\" => \"fd00::5\", \"port\" => 3999,";
+    assert!(now.contains(expected), "{now}");
 }
 
 #[test]
