@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { launch, open, reportAddress } from "./browser.mjs";
+import { launch, open, openChanged, reportAddress } from "./browser.mjs";
 
 const HOSTILE = "<script>alert(1)</script>";
 
@@ -244,6 +244,16 @@ test("errors are a share of what was asked for, as in the tables", async () => {
   const { context, page } = await open(browser);
   const subtitle = page.locator('figure[data-chart="Errors"] .subtitle');
   assert.match(await subtitle.textContent(), /^of all requests asked for/);
+  await context.close();
+});
+
+test("a contender that failed every request has 100 % beside its dot", async () => {
+  const { context, page } = await openChanged(browser, {}, "REPORT", (report) => {
+    report.cells[0].error_share = 1;
+  });
+  const errors = page.locator('figure[data-chart="Errors"] svg text');
+  const texts = await errors.allTextContents();
+  assert.ok(texts.includes("100") && !texts.includes("1"), texts.join(" "));
   await context.close();
 });
 

@@ -50,7 +50,7 @@ export const errorDots: Draw = (selection, theme) => {
   const drawing = lines(selection, cells, theme, {
     estimate: (cell) => alone(cell.error_share ?? 0),
     bound: () => false,
-    short: (share) => percent(share).replace(/\.?0+$/, "") || "0",
+    short: shortPercent,
     long: (share) => `${percent(share)} %`,
     unit: "% of requests",
     column: "error_share",
@@ -59,6 +59,11 @@ export const errorDots: Draw = (selection, theme) => {
   });
   return { ...drawing, subtitle: "of all requests asked for, all rounds together" };
 };
+
+/** A percentage without the zeros that end its decimals: `0.5`, `20`, `100`. */
+function shortPercent(share: number): string {
+  return percent(share).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+}
 
 function alone(value: number): Estimate {
   return { point: value, low: value, high: value, n: 1, interval: "range" };
