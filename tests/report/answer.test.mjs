@@ -1,11 +1,11 @@
 // The first screen, what a reader can do with it by mouse and by keyboard, and what can be saved.
-// Run with REPORT_ANSWER and REPORT_STOPPED: see run.sh.
+// Run with REPORT_ANSWER, REPORT_FAILED and REPORT_STOPPED: see run.sh.
 
 import assert from "node:assert/strict";
 import { readFile, stat } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { launch, open, reportAddress } from "./browser.mjs";
+import { launch, open, openChanged, reportAddress } from "./browser.mjs";
 
 const WIDE = { viewport: { width: 1400, height: 900 } };
 /** A4 across, at 96 points an inch, without its margins. */
@@ -149,6 +149,33 @@ test("without a baseline the chart shows the values themselves", async () => {
   const row = values.find((one) => one.contender === "nginx-default");
   assert.equal(row.baseline, "–");
   assert.ok(row.point > 1000, `${row.point} requests a second`);
+  await context.close();
+});
+
+test("ratios are to the first contender that ran", async () => {
+  const { context, page, seen } = await open(browser, WIDE, "REPORT_FAILED");
+  const numbers = await forestNumbers(page);
+  assert.ok(numbers.length > 0, "the first chart has something");
+  assert.deepEqual([...new Set(numbers.map((one) => one.baseline))], ["nginx-optimized"]);
+  const ratio = (name) =>
+    page.locator(`#table tr[data-contender="${name}"] td:nth-of-type(2)`).textContent();
+  assert.equal(await ratio("nginx-optimized"), "= 1");
+  assert.match(await ratio("caddy-default"), /^\W*0\.\d+×/);
+  assert.equal(await ratio("nginx-default"), "–");
+  await page.click('[data-baseline="nginx-default"]');
+  assert.equal(await ratio("nginx-default"), "–", "it has nothing to divide by");
+  assert.deepEqual(seen.errors, []);
+  await context.close();
+});
+
+test("where nothing can be compared the first chart shows values", async () => {
+  const { context, page } = await openChanged(browser, WIDE, "REPORT_ANSWER", (report) => {
+    for (const one of report.comparisons) one.ratio = null;
+  });
+  const numbers = await forestNumbers(page);
+  assert.ok(numbers.some((one) => one.contender === "nginx-default" && one.point > 1000));
+  const pressed = page.locator('.choice [data-baseline][aria-pressed="true"]');
+  assert.equal(await pressed.getAttribute("data-baseline"), "");
   await context.close();
 });
 

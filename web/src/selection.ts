@@ -2,6 +2,7 @@
 // they are compared with. Charts and tables watch it; none of them keeps a choice of its own.
 
 import type { Cell, Metric, Report, Trial } from "./model.ts";
+import { ratiosTo } from "./ratios.ts";
 
 /** What can be chosen. */
 export interface Choice {
@@ -29,14 +30,17 @@ export class Selection {
 
   constructor(readonly report: Report) {
     const first = report.cells[0];
-    const contenders = report.campaign.contenders.filter((one) => one.kind === "contender");
+    // The baseline of the other formats: the first contender that ran.
+    const baseline = report.answer.tables[0]?.baseline ?? "";
+    const metric = "rate_per_s";
     this.start = {
       workload: first?.workload ?? "",
       load: first?.load ?? "",
       contender: "",
       round: null,
-      baseline: report.comparisons.length > 0 ? (contenders[0]?.name ?? "") : "",
-      metric: "rate_per_s",
+      // Where nothing could be divided by it, a chart of ratios would be empty.
+      baseline: ratiosTo(report, baseline, metric).length > 0 ? baseline : "",
+      metric,
       sort: "",
     };
     this.choice = { ...this.start };

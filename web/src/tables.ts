@@ -61,12 +61,18 @@ const RATIO: Column = {
   scale: 1,
   number: null,
   measure: null,
-  value: ({ cell, ratio, baseline }) => (cell.contender === baseline ? 1 : (ratio?.point ?? null)),
-  text: ({ cell, ratio, baseline }) => {
-    if (cell.contender === baseline) return "= 1";
+  value: (line) => (isBaseline(line) ? 1 : (line.ratio?.point ?? null)),
+  text: (line) => {
+    const { ratio } = line;
+    if (isBaseline(line)) return "= 1";
     return ratio === null ? "" : `${ratioText(ratio)} ${sign(ratio)}`.trim();
   },
 };
+
+/** Whether ratios are to the rate of this line, which has one. */
+function isBaseline({ cell, baseline }: Line): boolean {
+  return cell.contender === baseline && Boolean(cell.estimates["rate_per_s"]);
+}
 
 const ERRORS: Column = {
   key: "errors",

@@ -28,7 +28,7 @@ use bakeoff_record::{
 };
 
 #[allow(unused_imports)]
-pub(crate) use campaigns::{answer_late, campaign, large, measure_links, slow_down};
+pub(crate) use campaigns::{answer_late, campaign, fail, large, measure_links, slow_down};
 pub(crate) use traffic::Shape;
 
 /// The `Server` header that must stay text wherever it is shown.
