@@ -1,5 +1,5 @@
 // The first screen, what a reader can do with it by mouse and by keyboard, and what can be saved.
-// Run with REPORT_ANSWER, REPORT_FAILED and REPORT_STOPPED: see run.sh.
+// Run with REPORT_ANSWER, REPORT_CONSTANT, REPORT_FAILED and REPORT_STOPPED: see run.sh.
 
 import assert from "node:assert/strict";
 import { readFile, stat } from "node:fs/promises";
@@ -158,12 +158,26 @@ test("ratios are to the first contender that ran", async () => {
   assert.ok(numbers.length > 0, "the first chart has something");
   assert.deepEqual([...new Set(numbers.map((one) => one.baseline))], ["nginx-optimized"]);
   const ratio = (name) =>
-    page.locator(`#table tr[data-contender="${name}"] td:nth-of-type(2)`).textContent();
+    page.locator(`#table .main tr[data-contender="${name}"] td:nth-of-type(2)`).textContent();
   assert.equal(await ratio("nginx-optimized"), "= 1");
   assert.match(await ratio("caddy-default"), /^\W*0\.\d+×/);
   assert.equal(await ratio("nginx-default"), "–");
   await page.click('[data-baseline="nginx-default"]');
   assert.equal(await ratio("nginx-default"), "–", "it has nothing to divide by");
+  assert.deepEqual(seen.errors, []);
+  await context.close();
+});
+
+test("a campaign of open loops alone begins with its p99, and its table has those ratios", async () => {
+  const { context, page, seen } = await open(browser, WIDE, "REPORT_CONSTANT");
+  assert.match(await page.locator(".forest h3").textContent(), /^p99 latency against nginx-default/);
+  const caddy = (await forestNumbers(page)).find((one) => one.contender === "caddy-default");
+  const field = page.locator('#table .main tr[data-contender="caddy-default"] td:nth-of-type(2)');
+  assert.equal(Number(await field.getAttribute("data-value")), Number(caddy.point.toPrecision(12)));
+  assert.ok(caddy.point > 1.1, `${caddy.point} of the p99`);
+  assert.equal(await page.evaluate(() => window.location.hash), "");
+  await page.click('[data-metric="rate_per_s"]');
+  assert.match(await page.locator(".forest h3").textContent(), /^Requests per second/);
   assert.deepEqual(seen.errors, []);
   await context.close();
 });

@@ -30,9 +30,11 @@ export class Selection {
 
   constructor(readonly report: Report) {
     const first = report.cells[0];
-    // The baseline of the other formats: the first contender that ran.
-    const baseline = report.answer.tables[0]?.baseline ?? "";
-    const metric = "rate_per_s";
+    // As in the other formats: the first contender that ran, and the metric that decides, which is
+    // no rate where the load made it.
+    const table = report.answer.tables[0];
+    const baseline = table?.baseline ?? "";
+    const metric = table?.metric ?? "rate_per_s";
     this.start = {
       workload: first?.workload ?? "",
       load: first?.load ?? "",
