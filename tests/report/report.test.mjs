@@ -257,6 +257,21 @@ test("a contender that failed every request has 100 % beside its dot", async () 
   await context.close();
 });
 
+test("the machine is shown with its settings, each as a value", async () => {
+  const { context, page } = await open(browser);
+  const facts = await page.$$eval("dl.facts dt", (all) =>
+    all.map((one) => [one.textContent, one.nextElementSibling.textContent]),
+  );
+  const of = Object.fromEntries(facts);
+  assert.equal(of["memory bytes"], "8.3 GB");
+  assert.equal(of.microcode, "0x2b000590");
+  assert.equal(of["swap bytes"], "2.1 GB");
+  assert.equal(of["net.core.somaxconn"], "4096");
+  assert.equal(of["net.ipv4.tcp_rmem"], "4096\t131072\t6291456");
+  for (const [name, value] of facts) assert.doesNotMatch(value, /\[object/, name);
+  await context.close();
+});
+
 test("comparisons are counted without those that nothing could be said of", async () => {
   const { context, page } = await open(browser);
   const list = page.locator("details:has(> ul [data-conclusion])");

@@ -45,6 +45,7 @@ fn main() -> std::io::Result<()> {
     if let Ok(name) = std::env::var("LATE") {
         support::answer_late(&mut record, &name);
     }
+    record.machine.settings = Some(support::settings());
     if let Ok(name) = std::env::var("FAILED") {
         support::fail(&mut record, &name);
     }
