@@ -47,6 +47,40 @@ async function saved(page, figure, tool) {
   return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
 }
 
+/** Adds contenders that did what caddy-default did, until there are so many. */
+function crowded(report, count) {
+  const pattern = "caddy-default";
+  const { contenders } = report.campaign;
+  const [one] = contenders.filter((it) => it.name === pattern);
+  const cells = report.cells.filter((it) => it.contender === pattern);
+  const pairs = report.comparisons.filter((it) => it.second === pattern);
+  const kind = (it) => it.kind === "contender";
+  for (let number = contenders.filter(kind).length + 1; number <= count; number += 1) {
+    const name = `contender-number-${number}`;
+    contenders.push({ ...one, name });
+    report.cells.push(...cells.map((it) => ({ ...it, contender: name })));
+    report.comparisons.push(...pairs.map((it) => ({ ...it, second: name })));
+  }
+}
+
+/** Texts of a drawing that match, with where each stands in it. */
+function textsOf(page, drawing, pattern) {
+  return page.$eval(
+    drawing,
+    (svg, source) => {
+      const { top } = svg.getBoundingClientRect();
+      const found = [...svg.querySelectorAll("text")].filter((one) =>
+        new RegExp(source).test(one.textContent),
+      );
+      return found.map((one) => {
+        const box = one.getBoundingClientRect();
+        return { text: one.textContent, top: box.top - top, bottom: box.bottom - top };
+      });
+    },
+    pattern,
+  );
+}
+
 for (const [name, size] of [
   ["1400 x 900", WIDE],
   ["400 x 800", PHONE],
@@ -168,9 +202,10 @@ test("ratios are to the first contender that ran", async () => {
   await context.close();
 });
 
-test("a campaign of open loops alone begins with its p99, and its table has those ratios", async () => {
+test("a campaign of open loops alone begins with its p99, in table and chart", async () => {
   const { context, page, seen } = await open(browser, WIDE, "REPORT_CONSTANT");
-  assert.match(await page.locator(".forest h3").textContent(), /^p99 latency against nginx-default/);
+  const title = await page.locator(".forest h3").textContent();
+  assert.match(title, /^p99 latency against nginx-default/);
   const caddy = (await forestNumbers(page)).find((one) => one.contender === "caddy-default");
   const field = page.locator('#table .main tr[data-contender="caddy-default"] td:nth-of-type(2)');
   assert.equal(Number(await field.getAttribute("data-value")), Number(caddy.point.toPrecision(12)));
@@ -299,6 +334,42 @@ test("charts are saved as PNG, SVG and CSV, and tables as CSV", async () => {
   assert.match(table[1], /^nginx-default,\d+(\.\d+)?,1,/, "values are not rounded");
   assert.deepEqual(seen.errors, []);
   assert.deepEqual(seen.console, []);
+  await context.close();
+});
+
+test("a legend of many contenders is one line, and rows name them", async () => {
+  const many = (report) => crowded(report, 30);
+  for (const size of [WIDE, PHONE]) {
+    const { context, page, seen } = await openChanged(browser, size, "REPORT_ANSWER", many);
+    for (const title of ["Latency", "Requests/s", "Errors"]) {
+      const drawing = `figure[data-chart="${title}"] .canvas svg`;
+      const names = await textsOf(page, drawing, "^contender-number-");
+      assert.equal(names.length, 27, title);
+      const lowest = Math.max(...names.map((one) => one.bottom));
+      assert.ok(lowest <= 26, `${title}: a name ends at ${lowest}`);
+    }
+    const all = await textsOf(page, ".forest .canvas svg", "^contender-num");
+    const inRows = all.filter((one) => one.top > 26);
+    if (size === WIDE) assert.ok(inRows.length >= 27, `${inRows.length} names in rows`);
+    else assert.equal(inRows.length, 0, "a phone has no room for them");
+    assert.deepEqual(seen.errors, []);
+    await context.close();
+  }
+});
+
+test("a saved picture has the names of all contenders above its rows", async () => {
+  const many = (report) => crowded(report, 30);
+  const { context, page } = await openChanged(browser, WIDE, "REPORT_ANSWER", many);
+  const svg = (await saved(page, 'figure[data-chart="Requests/s"]', "svg")).bytes.toString();
+  const picture = await context.newPage();
+  await picture.setContent(svg);
+  const names = await textsOf(picture, "svg", "^contender-number-");
+  const values = await textsOf(picture, "svg", "^(≥ )?[0-9.]+k$");
+  assert.equal(names.length, 27);
+  assert.ok(values.length >= 30, `${values.length} values`);
+  const lowest = Math.max(...names.map((one) => one.bottom));
+  const highest = Math.min(...values.map((one) => one.top));
+  assert.ok(lowest <= highest, `names end at ${lowest}, rows begin at ${highest}`);
   await context.close();
 });
 

@@ -137,6 +137,8 @@ interface Layout {
   narrow: boolean;
   left: number;
   right: number;
+  /** Room for names before the numbers; none where colours say enough. */
+  names: number;
   line: number;
   /** Height of each row. */
   heights: number[];
@@ -155,7 +157,16 @@ function layout(rows: Row[], width: number): Layout {
   const height = heights.reduce((sum, it) => sum + it, 0);
   const longest = Math.max(0, ...rows.map((row) => `${row.workload}  ${row.short}`.length));
   const left = narrow ? 92 : Math.min(230, Math.max(120, longest * 6.8 + 10));
-  return { narrow, left, right: narrow ? 82 : 176, line, heights, tops, height };
+  return { narrow, left, right: narrow ? 82 : 176, names: 0, line, heights, tops, height };
+}
+
+/** The layout with contenders named in every row, where two of them have one colour. */
+function withNames(form: Layout, rows: Row[], colour: Map<string, string>): Layout {
+  const names = [...new Set(rows.flatMap((row) => row.entries.map((one) => one.contender)))];
+  const distinct = new Set(names.map((name) => colour.get(name)));
+  if (form.narrow || distinct.size === names.length) return form;
+  const room = Math.min(150, Math.max(...names.map((name) => name.length)) * 6.8 + 10);
+  return { ...form, names: room, right: form.right + room };
 }
 
 /** As many rows as fit, or all of them. */
@@ -185,7 +196,8 @@ function drawn(
 ): Drawing {
   const { baseline, metric } = selection.choice;
   const facts = factsOf(metric);
-  const form = layout(rows, width);
+  const colour = colours(selection.report);
+  const form = withNames(layout(rows, width), rows, colour);
   const entries = rows.flatMap((row) => row.entries);
   const floors = rows.flatMap((row) => (row.floor === null ? [] : [1 + row.floor]));
   const known = entries.flatMap((one) => [one.point, one.low, one.high]);
@@ -243,7 +255,7 @@ function drawn(
         show: false,
       }),
       series: [
-        rowSeries(rows, form, scale, theme, baseline !== "", colours(selection.report)),
+        rowSeries(rows, form, scale, theme, baseline !== "", colour),
         ...names.map((contender) => entrySeries(selection, theme, rows, form, contender)),
       ],
     },
@@ -447,9 +459,12 @@ function numbers(
   const fill = entry.firm ? theme.text : theme.muted;
   const style = { fontSize: 12, fontFamily: FONT };
   const own = colour.get(entry.contender) ?? fill;
+  const room = { width: form.names - 8, overflow: "truncate" };
+  const name = text(right + 19, middle, entry.contender, { ...style, ...room, fill: theme.muted });
   return [
     { type: "circle", shape: { cx: right + 12, cy: middle, r: 3 }, style: { fill: own } },
-    text(right + 19, middle, words, { ...style, fill }),
+    ...(form.names > 0 ? [name] : []),
+    text(right + 19 + form.names, middle, words, { ...style, fill }),
     text(right + form.right, middle, entry.mark, { ...style, fill, align: "right" }),
   ];
 }
