@@ -584,6 +584,36 @@ test("a print cuts nothing off", async () => {
   await context.close();
 });
 
+test("rows without room on the screen are in print, files and numbers", async () => {
+  const more = (report) => {
+    for (let number = 1; number <= 20; number += 1) {
+      const workload = `workload-${number}`;
+      const of = (it) => it.workload === "synthetic";
+      const again = (all) => all.push(...all.filter(of).map((it) => ({ ...it, workload })));
+      for (const all of [report.cells, report.comparisons]) again(all);
+      for (const table of report.answer.tables) again(table.rows);
+    }
+  };
+  const { context, page, seen } = await openChanged(browser, WIDE, "REPORT_ANSWER", more);
+  const drawn = () => page.locator(".forest .stops button").count();
+  const onScreen = await drawn();
+  const cells = new Set((await forestNumbers(page)).map((one) => one.cell)).size;
+  assert.ok(cells >= 40 && onScreen < cells, `${onScreen} of ${cells} rows have room`);
+  const rows = (await saved(page, ".forest", "csv")).bytes.toString().trimEnd().split("\r\n");
+  const inFile = new Set(rows.slice(1).map((row) => row.split(",").slice(0, 2).join()));
+  assert.equal(inFile.size, cells);
+  const svg = (await saved(page, ".forest", "svg")).bytes.toString();
+  assert.match(svg, /workload-20/);
+  assert.doesNotMatch(await page.locator(".forest .canvas svg").textContent(), /workload-20/);
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  assert.equal(await drawn(), cells, "on paper");
+  assert.match(await page.locator(".forest .canvas svg").textContent(), /workload-20/);
+  await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+  assert.equal(await drawn(), onScreen, "on the screen again");
+  assert.deepEqual(seen.errors, []);
+  await context.close();
+});
+
 test("a print is light where the screen is dark", async () => {
   const seenOf = (page) =>
     page.evaluate(() => ({

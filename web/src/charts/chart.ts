@@ -74,7 +74,13 @@ export interface Drawing {
   stops?: Stop[];
 }
 
-export type Draw = (selection: Selection, theme: Theme, width: number) => Drawing;
+/** Draws for a width; for a file it draws all that a screen may have no room for. */
+export type Draw = (
+  selection: Selection,
+  theme: Theme,
+  width: number,
+  forFile?: boolean,
+) => Drawing;
 
 /** How a chart is framed. */
 export interface Frame {
@@ -161,7 +167,7 @@ export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLEleme
   const zoomBy = (factor: number | null) =>
     made?.dispatchAction({ type: "dataZoom", ...zoomed(zoom, factor ?? Infinity) });
   const files = () => {
-    const drawn = draw(selection, theme(), FILE_WIDTH);
+    const drawn = draw(selection, theme(), FILE_WIDTH, true);
     return saving(selection, drawn, name());
   };
   const tools: Record<Tool, () => void> = {

@@ -169,13 +169,15 @@ function withNames(form: Layout, rows: Row[], colour: Map<string, string>): Layo
   return { ...form, names: room, right: form.right + room };
 }
 
-/** As many rows as fit, or all of them. */
+/** As many rows as fit, or all of them: as they are in a file, and always in the numbers. */
 export function forest(limit: () => number | null): Draw {
-  return (selection, theme, width) => {
+  return (selection, theme, width, forFile = false) => {
     const all = forestRows(selection);
-    const most = limit();
+    const most = forFile ? null : limit();
     const rows = most === null ? all : fitting(all, width, most);
-    return drawn(selection, theme, rows, all.length, width);
+    const { metric, baseline } = selection.choice;
+    const table = tableOf(all, metric, baseline);
+    return { ...drawn(selection, theme, rows, all.length, width), table };
   };
 }
 
@@ -193,7 +195,7 @@ function drawn(
   rows: Row[],
   total: number,
   width: number,
-): Drawing {
+): Omit<Drawing, "table"> {
   const { baseline, metric } = selection.choice;
   const facts = factsOf(metric);
   const colour = colours(selection.report);
@@ -224,7 +226,6 @@ function drawn(
       ...{ left: form.left, right: form.right, top: LEGEND, bottom: AXIS },
       outerBoundsMode: "none",
     },
-    table: tableOf(rows, metric, baseline),
     open: ({ dataIndex, seriesIndex }) => {
       // The first series is the rows themselves, then one for each contender.
       const contender = seriesIndex === 0 ? "" : (names[seriesIndex - 1] ?? "");
