@@ -322,8 +322,8 @@ test("charts are saved as PNG, SVG and CSV, and tables as CSV", async () => {
   }
   const csv = (await saved(page, chart, "csv")).bytes.toString();
   const lines = csv.trimEnd().split("\r\n");
-  assert.equal(lines[0], "contender,percentile,latency_ns");
-  assert.ok(lines.some((line) => /^nginx-default,[45]\d\.\d+,\d+$/.test(line)), lines[9]);
+  assert.equal(lines[0], "contender,percentile,latency_ns,verdict");
+  assert.ok(lines.some((line) => /^nginx-default,[45]\d\.\d+,\d+,[a-z]+$/.test(line)), lines[9]);
   assert.match((await saved(page, chart, "svg")).bytes.toString(), /<text[^>]*>p50</);
   const [download] = await Promise.all([
     page.waitForEvent("download"),
@@ -386,7 +386,8 @@ test("a bound is saved as one", async () => {
   assert.match(of(table, "nginx-optimized")[2], /^≥ \d+\.\d+$/);
   assert.match(of(table, "caddy-default")[1], /^\d+(\.\d+)?$/);
   const rates = fields((await saved(page, 'figure[data-chart="Requests/s"]', "csv")).bytes);
-  assert.deepEqual(rates[0], ["contender", "rate_per_s", "bound", "low", "high", "rounds"]);
+  const columns = ["contender", "rate_per_s", "bound", "low", "high", "rounds", "verdict"];
+  assert.deepEqual(rates[0], columns);
   const fast = of(rates, "nginx-optimized");
   assert.equal(fast[2], ">=");
   assert.ok(Number(fast[3]) > 0 && fast[4] === "", `${fast}: what it is below is not known`);
@@ -437,6 +438,42 @@ test("a chart zooms by its buttons and back", async () => {
   await page.waitForTimeout(100);
   const ticks = (text) => text.match(/<text[^>]*>[^<]*/g)?.join();
   assert.equal(ticks(await picture()), ticks(whole));
+  await context.close();
+});
+
+test("what is not valid is marked so where it is saved", async () => {
+  const doubted = (report) => {
+    for (const cell of report.cells) {
+      for (const number of Object.keys(cell.verdicts)) cell.verdicts[number] = "valid";
+    }
+    const { verdicts } = report.cells.find((cell) => cell.contender === "caddy-default");
+    Object.assign(verdicts, { rate: "suspect", latency: "suspect" });
+  };
+  const { context, page } = await openChanged(browser, WIDE, "REPORT_ANSWER", doubted);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.click('.csv[aria-label="Save as CSV: Overview"]'),
+  ]);
+  const rows = (await readFile(await download.path())).toString().split("\r\n");
+  const of = (name) => rows.find((row) => row.startsWith(`${name},`)).split(",");
+  assert.match(of("caddy-default")[1], /^\d+(\.\d+)? \(suspect\)$/);
+  assert.match(of("nginx-default")[1], /^\d+(\.\d+)?$/);
+  for (const [title, verdict] of [
+    ["Requests/s", "suspect"],
+    ["Requests", "valid"],
+    ["Latency", "suspect"],
+    ["Latency by percentile", "suspect"],
+    ["Requests/s over time", "suspect"],
+    ["CPU over time", "valid"],
+  ]) {
+    const { bytes } = await saved(page, `figure[data-chart="${title}"]`, "csv");
+    const [head, ...lines] = bytes.toString().trimEnd().split("\r\n");
+    assert.match(head, /,verdict$/, title);
+    const its = (name) => lines.filter((line) => line.startsWith(`${name},`));
+    assert.ok(its("caddy-default").length > 0 && its("nginx-default").length > 0, title);
+    for (const line of its("caddy-default")) assert.ok(line.endsWith(`,${verdict}`), line);
+    for (const line of its("nginx-default")) assert.ok(line.endsWith(",valid"), line);
+  }
   await context.close();
 });
 

@@ -369,7 +369,18 @@ function rateField(report: Report, contender: string, key: Cell): HTMLElement {
   });
   dot.title = name;
   const text = rate(cell);
-  return element("td", { class: "number" }, text === "" ? `${name} ` : `${text} `, dot);
+  const field = element("td", { class: "number" }, text === "" ? `${name} ` : `${text} `, dot);
+  const value = savedRate(cell);
+  if (value !== "") field.dataset["value"] = value;
+  return field;
+}
+
+/** A rate as it is saved: not rounded, and with what is to be known before it is used. */
+function savedRate(cell: Cell): string {
+  const estimate = cell.estimates["rate_per_s"];
+  if (!estimate) return "";
+  const doubt = cell.verdicts.rate === "valid" ? "" : ` (${cell.verdicts.rate})`;
+  return `${cell.rate_is_lower_bound ? "≥ " : ""}${estimate.point}${doubt}`;
 }
 
 function jump(selection: Selection, key: Cell): HTMLElement {
