@@ -228,6 +228,28 @@ test("where nothing can be compared the first chart shows values", async () => {
   await context.close();
 });
 
+test("ratios have the digits that they have in the other formats", async () => {
+  const rows = [
+    [0.0149, "0.015×"],
+    [0.046, "0.046×"],
+    [0.7249, "0.72×"],
+    [12.44, "12.4×"],
+    [99.6, "99.6×"],
+    [1204, "1,204×"],
+  ];
+  for (const [point, text] of rows) {
+    const { context, page } = await openChanged(browser, WIDE, "REPORT_ANSWER", (report) => {
+      for (const one of report.comparisons.filter((it) => it.ratio !== null)) {
+        Object.assign(one.ratio, { point, low: point, high: point });
+        one.bound = null;
+      }
+    });
+    const label = await page.locator(".forest .stops button").first().getAttribute("aria-label");
+    assert.ok(label.includes(`caddy-default: ${text} (`), `${text} in ${label}`);
+    await context.close();
+  }
+});
+
 test("a link opens the cell that it names, and the address follows the reader", async () => {
   const hash = "#workload=proxy&load=c200&contender=nginx-optimized&baseline=caddy-default";
   const { context, page } = await open(browser, WIDE, "REPORT_ANSWER", hash);
