@@ -272,6 +272,62 @@ test("the machine is shown with its settings, each as a value", async () => {
   await context.close();
 });
 
+/** Numbers of a contender in a chart, as its CSV has them. */
+async function drawnOf(page, title, contender) {
+  const figure = `figure[data-chart="${title}"]`;
+  await page.click(`${figure} .save summary`);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.click(`${figure} [data-tool="csv"]`),
+  ]);
+  const lines = (await readFile(await download.path())).toString().trimEnd().split("\r\n");
+  const its = lines.filter((line) => line.startsWith(`${contender},`));
+  return its.map((line) => Number(line.split(",")[2]));
+}
+
+test("curves show the median of the rounds that count, not an attempt set aside", async () => {
+  const attempts = (report) => {
+    const { workload, load, contender } = report.cells[0];
+    const is = (it) =>
+      it.workload === workload && it.load === load && it.contender === contender;
+    const its = report.trials.filter(is);
+    const others = report.trials.filter((it) => !is(it));
+    assert.equal(its.length, 3);
+    const drawn = (trial, rate, mark) => {
+      const throughput = { at_s: [1, 2], ok_per_s: [mark, mark], errors_per_s: [0, 0] };
+      const values = { ...trial.values, rate_per_s: rate };
+      return { ...trial, values, throughput };
+    };
+    const counted = its.map((it, index) => drawn(it, [30, 10, 20][index], index + 1));
+    const aside = its.slice(0, 2).map((it) => ({ ...drawn(it, 5, 99), attempt: 2 }));
+    report.trials = [...counted, ...aside, ...others];
+  };
+  const { context, page } = await openChanged(browser, {}, "REPORT", attempts);
+  const title = "Requests/s over time";
+  assert.deepEqual(await drawnOf(page, title, "nginx-default"), [3, 3], "of the third round");
+  await page.selectOption('[aria-label="Round shown over time"]', "1");
+  assert.deepEqual(await drawnOf(page, title, "nginx-default"), [1, 1]);
+  await context.close();
+});
+
+test("a round that a cell does not have is not chosen there", async () => {
+  const stopped = (report) => {
+    report.trials = report.trials.filter((it) => it.workload !== "proxy" || it.round < 3);
+  };
+  const { context, page } = await openChanged(browser, {}, "REPORT", stopped);
+  const round = page.locator('[aria-label="Round shown over time"]');
+  const chart = 'figure[data-chart="Requests/s over time"]';
+  await round.selectOption("3");
+  await page.click('[aria-label="Workload"] button:nth-of-type(2)');
+  assert.equal(await round.inputValue(), "", "the median round again");
+  assert.match(await page.getAttribute(chart, "data-series"), /nginx-default/);
+  await context.close();
+
+  const linked = await open(browser, {}, "REPORT", "#round=9");
+  assert.match(await linked.page.getAttribute(chart, "data-series"), /nginx-default/);
+  await linked.context.close();
+});
+
 test("comparisons are counted without those that nothing could be said of", async () => {
   const { context, page } = await open(browser);
   const list = page.locator("details:has(> ul [data-conclusion])");

@@ -73,6 +73,8 @@ export class Selection {
     if (!this.cells().some((cell) => cell.contender === this.choice.contender)) {
       this.choice.contender = "";
     }
+    const { round } = this.choice;
+    if (round !== null && !this.rounds().includes(round)) this.choice.round = null;
     this.changed();
   }
 
@@ -144,7 +146,11 @@ export class Selection {
 
   /** The trial of a cell that charts over time show; undefined when it was not measured. */
   trial(cell: Cell): Trial | undefined {
-    const measured = this.trials(cell).filter((trial) => trial.end.kind === "measured");
+    // Of a round the attempt that counts stands first, before those that were set aside.
+    const counts = (trial: Trial, place: number, all: Trial[]) =>
+      all.findIndex((it) => it.round === trial.round) === place;
+    const accepted = this.trials(cell).filter(counts);
+    const measured = accepted.filter((trial) => trial.end.kind === "measured");
     const round = this.choice.round;
     if (round !== null) return measured.find((trial) => trial.round === round);
     const rate = (trial: Trial) => trial.values["rate_per_s"] ?? 0;
