@@ -1,11 +1,11 @@
 // The first screen, what a reader can do with it by mouse and by keyboard, and what can be saved.
-// Run with REPORT_ANSWER and REPORT_STOPPED: see run.sh.
+// Run with REPORT_ANSWER, REPORT_CONSTANT, REPORT_FAILED and REPORT_STOPPED: see run.sh.
 
 import assert from "node:assert/strict";
 import { readFile, stat } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { launch, open, reportAddress } from "./browser.mjs";
+import { launch, open, openChanged, reportAddress } from "./browser.mjs";
 
 const WIDE = { viewport: { width: 1400, height: 900 } };
 /** A4 across, at 96 points an inch, without its margins. */
@@ -45,6 +45,40 @@ async function saved(page, figure, tool) {
     page.click(`${figure} [data-tool="${tool}"]`),
   ]);
   return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
+}
+
+/** Adds contenders that did what caddy-default did, until there are so many. */
+function crowded(report, count) {
+  const pattern = "caddy-default";
+  const { contenders } = report.campaign;
+  const [one] = contenders.filter((it) => it.name === pattern);
+  const cells = report.cells.filter((it) => it.contender === pattern);
+  const pairs = report.comparisons.filter((it) => it.second === pattern);
+  const kind = (it) => it.kind === "contender";
+  for (let number = contenders.filter(kind).length + 1; number <= count; number += 1) {
+    const name = `contender-number-${number}`;
+    contenders.push({ ...one, name });
+    report.cells.push(...cells.map((it) => ({ ...it, contender: name })));
+    report.comparisons.push(...pairs.map((it) => ({ ...it, second: name })));
+  }
+}
+
+/** Texts of a drawing that match, with where each stands in it. */
+function textsOf(page, drawing, pattern) {
+  return page.$eval(
+    drawing,
+    (svg, source) => {
+      const { top } = svg.getBoundingClientRect();
+      const found = [...svg.querySelectorAll("text")].filter((one) =>
+        new RegExp(source).test(one.textContent),
+      );
+      return found.map((one) => {
+        const box = one.getBoundingClientRect();
+        return { text: one.textContent, top: box.top - top, bottom: box.bottom - top };
+      });
+    },
+    pattern,
+  );
 }
 
 for (const [name, size] of [
@@ -152,6 +186,70 @@ test("without a baseline the chart shows the values themselves", async () => {
   await context.close();
 });
 
+test("ratios are to the first contender that ran", async () => {
+  const { context, page, seen } = await open(browser, WIDE, "REPORT_FAILED");
+  const numbers = await forestNumbers(page);
+  assert.ok(numbers.length > 0, "the first chart has something");
+  assert.deepEqual([...new Set(numbers.map((one) => one.baseline))], ["nginx-optimized"]);
+  const ratio = (name) =>
+    page.locator(`#table .main tr[data-contender="${name}"] td:nth-of-type(2)`).textContent();
+  assert.equal(await ratio("nginx-optimized"), "= 1");
+  assert.match(await ratio("caddy-default"), /^\W*0\.\d+×/);
+  assert.equal(await ratio("nginx-default"), "–");
+  await page.click('[data-baseline="nginx-default"]');
+  assert.equal(await ratio("nginx-default"), "–", "it has nothing to divide by");
+  assert.deepEqual(seen.errors, []);
+  await context.close();
+});
+
+test("a campaign of open loops alone begins with its p99, in table and chart", async () => {
+  const { context, page, seen } = await open(browser, WIDE, "REPORT_CONSTANT");
+  const title = await page.locator(".forest h3").textContent();
+  assert.match(title, /^p99 latency against nginx-default/);
+  const caddy = (await forestNumbers(page)).find((one) => one.contender === "caddy-default");
+  const field = page.locator('#table .main tr[data-contender="caddy-default"] td:nth-of-type(2)');
+  assert.equal(Number(await field.getAttribute("data-value")), Number(caddy.point.toPrecision(12)));
+  assert.ok(caddy.point > 1.1, `${caddy.point} of the p99`);
+  assert.equal(await page.evaluate(() => window.location.hash), "");
+  await page.click('[data-metric="rate_per_s"]');
+  assert.match(await page.locator(".forest h3").textContent(), /^Requests per second/);
+  assert.deepEqual(seen.errors, []);
+  await context.close();
+});
+
+test("where nothing can be compared the first chart shows values", async () => {
+  const { context, page } = await openChanged(browser, WIDE, "REPORT_ANSWER", (report) => {
+    for (const one of report.comparisons) one.ratio = null;
+  });
+  const numbers = await forestNumbers(page);
+  assert.ok(numbers.some((one) => one.contender === "nginx-default" && one.point > 1000));
+  const pressed = page.locator('.choice [data-baseline][aria-pressed="true"]');
+  assert.equal(await pressed.getAttribute("data-baseline"), "");
+  await context.close();
+});
+
+test("ratios have the digits that they have in the other formats", async () => {
+  const rows = [
+    [0.0149, "0.015×"],
+    [0.046, "0.046×"],
+    [0.7249, "0.72×"],
+    [12.44, "12.4×"],
+    [99.6, "99.6×"],
+    [1204, "1,204×"],
+  ];
+  for (const [point, text] of rows) {
+    const { context, page } = await openChanged(browser, WIDE, "REPORT_ANSWER", (report) => {
+      for (const one of report.comparisons.filter((it) => it.ratio !== null)) {
+        Object.assign(one.ratio, { point, low: point, high: point });
+        one.bound = null;
+      }
+    });
+    const label = await page.locator(".forest .stops button").first().getAttribute("aria-label");
+    assert.ok(label.includes(`caddy-default: ${text} (`), `${text} in ${label}`);
+    await context.close();
+  }
+});
+
 test("a link opens the cell that it names, and the address follows the reader", async () => {
   const hash = "#workload=proxy&load=c200&contender=nginx-optimized&baseline=caddy-default";
   const { context, page } = await open(browser, WIDE, "REPORT_ANSWER", hash);
@@ -246,8 +344,8 @@ test("charts are saved as PNG, SVG and CSV, and tables as CSV", async () => {
   }
   const csv = (await saved(page, chart, "csv")).bytes.toString();
   const lines = csv.trimEnd().split("\r\n");
-  assert.equal(lines[0], "contender,percentile,latency_ns");
-  assert.ok(lines.some((line) => /^nginx-default,[45]\d\.\d+,\d+$/.test(line)), lines[9]);
+  assert.equal(lines[0], "contender,percentile,latency_ns,verdict");
+  assert.ok(lines.some((line) => /^nginx-default,[45]\d\.\d+,\d+,[a-z]+$/.test(line)), lines[9]);
   assert.match((await saved(page, chart, "svg")).bytes.toString(), /<text[^>]*>p50</);
   const [download] = await Promise.all([
     page.waitForEvent("download"),
@@ -258,6 +356,42 @@ test("charts are saved as PNG, SVG and CSV, and tables as CSV", async () => {
   assert.match(table[1], /^nginx-default,\d+(\.\d+)?,1,/, "values are not rounded");
   assert.deepEqual(seen.errors, []);
   assert.deepEqual(seen.console, []);
+  await context.close();
+});
+
+test("a legend of many contenders is one line, and rows name them", async () => {
+  const many = (report) => crowded(report, 30);
+  for (const size of [WIDE, PHONE]) {
+    const { context, page, seen } = await openChanged(browser, size, "REPORT_ANSWER", many);
+    for (const title of ["Latency", "Requests/s", "Errors"]) {
+      const drawing = `figure[data-chart="${title}"] .canvas svg`;
+      const names = await textsOf(page, drawing, "^contender-number-");
+      assert.equal(names.length, 27, title);
+      const lowest = Math.max(...names.map((one) => one.bottom));
+      assert.ok(lowest <= 26, `${title}: a name ends at ${lowest}`);
+    }
+    const all = await textsOf(page, ".forest .canvas svg", "^contender-num");
+    const inRows = all.filter((one) => one.top > 26);
+    if (size === WIDE) assert.ok(inRows.length >= 27, `${inRows.length} names in rows`);
+    else assert.equal(inRows.length, 0, "a phone has no room for them");
+    assert.deepEqual(seen.errors, []);
+    await context.close();
+  }
+});
+
+test("a saved picture has the names of all contenders above its rows", async () => {
+  const many = (report) => crowded(report, 30);
+  const { context, page } = await openChanged(browser, WIDE, "REPORT_ANSWER", many);
+  const svg = (await saved(page, 'figure[data-chart="Requests/s"]', "svg")).bytes.toString();
+  const picture = await context.newPage();
+  await picture.setContent(svg);
+  const names = await textsOf(picture, "svg", "^contender-number-");
+  const values = await textsOf(picture, "svg", "^(≥ )?[0-9.]+k$");
+  assert.equal(names.length, 27);
+  assert.ok(values.length >= 30, `${values.length} values`);
+  const lowest = Math.max(...names.map((one) => one.bottom));
+  const highest = Math.min(...values.map((one) => one.top));
+  assert.ok(lowest <= highest, `names end at ${lowest}, rows begin at ${highest}`);
   await context.close();
 });
 
@@ -274,7 +408,8 @@ test("a bound is saved as one", async () => {
   assert.match(of(table, "nginx-optimized")[2], /^≥ \d+\.\d+$/);
   assert.match(of(table, "caddy-default")[1], /^\d+(\.\d+)?$/);
   const rates = fields((await saved(page, 'figure[data-chart="Requests/s"]', "csv")).bytes);
-  assert.deepEqual(rates[0], ["contender", "rate_per_s", "bound", "low", "high", "rounds"]);
+  const columns = ["contender", "rate_per_s", "bound", "low", "high", "rounds", "verdict"];
+  assert.deepEqual(rates[0], columns);
   const fast = of(rates, "nginx-optimized");
   assert.equal(fast[2], ">=");
   assert.ok(Number(fast[3]) > 0 && fast[4] === "", `${fast}: what it is below is not known`);
@@ -325,6 +460,42 @@ test("a chart zooms by its buttons and back", async () => {
   await page.waitForTimeout(100);
   const ticks = (text) => text.match(/<text[^>]*>[^<]*/g)?.join();
   assert.equal(ticks(await picture()), ticks(whole));
+  await context.close();
+});
+
+test("what is not valid is marked so where it is saved", async () => {
+  const doubted = (report) => {
+    for (const cell of report.cells) {
+      for (const number of Object.keys(cell.verdicts)) cell.verdicts[number] = "valid";
+    }
+    const { verdicts } = report.cells.find((cell) => cell.contender === "caddy-default");
+    Object.assign(verdicts, { rate: "suspect", latency: "suspect" });
+  };
+  const { context, page } = await openChanged(browser, WIDE, "REPORT_ANSWER", doubted);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.click('.csv[aria-label="Save as CSV: Overview"]'),
+  ]);
+  const rows = (await readFile(await download.path())).toString().split("\r\n");
+  const of = (name) => rows.find((row) => row.startsWith(`${name},`)).split(",");
+  assert.match(of("caddy-default")[1], /^\d+(\.\d+)? \(suspect\)$/);
+  assert.match(of("nginx-default")[1], /^\d+(\.\d+)?$/);
+  for (const [title, verdict] of [
+    ["Requests/s", "suspect"],
+    ["Requests", "valid"],
+    ["Latency", "suspect"],
+    ["Latency by percentile", "suspect"],
+    ["Requests/s over time", "suspect"],
+    ["CPU over time", "valid"],
+  ]) {
+    const { bytes } = await saved(page, `figure[data-chart="${title}"]`, "csv");
+    const [head, ...lines] = bytes.toString().trimEnd().split("\r\n");
+    assert.match(head, /,verdict$/, title);
+    const its = (name) => lines.filter((line) => line.startsWith(`${name},`));
+    assert.ok(its("caddy-default").length > 0 && its("nginx-default").length > 0, title);
+    for (const line of its("caddy-default")) assert.ok(line.endsWith(`,${verdict}`), line);
+    for (const line of its("nginx-default")) assert.ok(line.endsWith(",valid"), line);
+  }
   await context.close();
 });
 
@@ -469,6 +640,36 @@ test("a print cuts nothing off", async () => {
   assert.equal(folded, 0, "everything is unfolded");
   await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
   assert.equal(await page.locator("#all-tables").getAttribute("open"), null);
+  await context.close();
+});
+
+test("rows without room on the screen are in print, files and numbers", async () => {
+  const more = (report) => {
+    for (let number = 1; number <= 20; number += 1) {
+      const workload = `workload-${number}`;
+      const of = (it) => it.workload === "synthetic";
+      const again = (all) => all.push(...all.filter(of).map((it) => ({ ...it, workload })));
+      for (const all of [report.cells, report.comparisons]) again(all);
+      for (const table of report.answer.tables) again(table.rows);
+    }
+  };
+  const { context, page, seen } = await openChanged(browser, WIDE, "REPORT_ANSWER", more);
+  const drawn = () => page.locator(".forest .stops button").count();
+  const onScreen = await drawn();
+  const cells = new Set((await forestNumbers(page)).map((one) => one.cell)).size;
+  assert.ok(cells >= 40 && onScreen < cells, `${onScreen} of ${cells} rows have room`);
+  const rows = (await saved(page, ".forest", "csv")).bytes.toString().trimEnd().split("\r\n");
+  const inFile = new Set(rows.slice(1).map((row) => row.split(",").slice(0, 2).join()));
+  assert.equal(inFile.size, cells);
+  const svg = (await saved(page, ".forest", "svg")).bytes.toString();
+  assert.match(svg, /workload-20/);
+  assert.doesNotMatch(await page.locator(".forest .canvas svg").textContent(), /workload-20/);
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  assert.equal(await drawn(), cells, "on paper");
+  assert.match(await page.locator(".forest .canvas svg").textContent(), /workload-20/);
+  await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+  assert.equal(await drawn(), onScreen, "on the screen again");
+  assert.deepEqual(seen.errors, []);
   await context.close();
 });
 

@@ -2,9 +2,11 @@
 // every line of the console kept.
 
 import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const require = createRequire(new URL("../../web/package.json", import.meta.url));
 const { chromium } = require("playwright-core");
@@ -42,7 +44,45 @@ export function launch() {
 }
 
 /** Opens the report and waits until its charts are drawn; `seen` fills up as things happen. */
-export async function open(browser, options = {}, variable = "REPORT", hash = "") {
+export function open(browser, options = {}, variable = "REPORT", hash = "") {
+  return opened(browser, options, `${reportAddress(variable)}${hash}`);
+}
+
+/** The same with another report in the page: `change` makes of it what no made-up campaign has. */
+export async function openChanged(browser, options, variable, change) {
+  const page = await readFile(fileURLToPath(reportAddress(variable)), "utf8");
+  const slot = /(<script type="application\/json" id="record">)(.*?)(<\/script>)/s;
+  const report = unpacked(JSON.parse(slot.exec(page)[2]));
+  change(report);
+  const written = JSON.stringify(report).replaceAll("<", "\\u003c");
+  const changed = page.replace(slot, (_, before, __, after) => before + written + after);
+  const folder = await mkdtemp(join(tmpdir(), "bakeoff-page-"));
+  try {
+    const path = join(folder, "report.html");
+    await writeFile(path, changed);
+    return await opened(browser, options, pathToFileURL(path).href);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** A report from its packed form, which crates/report/src/pack.rs describes. */
+function unpacked({ keys, shared, value }) {
+  const known = [];
+  const read = (packed) => {
+    if (!Array.isArray(packed)) return packed;
+    const [kind, first] = packed;
+    if (kind === 2) return known[first];
+    if (kind === 3) return packed.slice(1);
+    if (kind === 0) return packed.slice(1).map(read);
+    return Object.fromEntries(keys[first].map((name, index) => [name, read(packed[index + 2])]));
+  };
+  for (const one of shared) known.push(read(one));
+  // Written and read again, so that a change to one of two that are equal leaves the other.
+  return JSON.parse(JSON.stringify(read(value)));
+}
+
+async function opened(browser, options, address) {
   const context = await browser.newContext({ offline: true, ...options });
   const page = await context.newPage();
   const seen = { requests: [], console: [], errors: [], dialogs: [] };
@@ -53,7 +93,7 @@ export async function open(browser, options = {}, variable = "REPORT", hash = ""
     seen.dialogs.push(dialog.message());
     return dialog.dismiss();
   });
-  await page.goto(`${reportAddress(variable)}${hash}`);
+  await page.goto(address);
   await page.waitForFunction(() => {
     const charts = [...document.querySelectorAll("figure.chart")];
     return charts.length > 0 && charts.every((one) => one.dataset.series !== undefined);

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { launch, open, reportAddress } from "./browser.mjs";
+import { launch, open, openChanged, reportAddress } from "./browser.mjs";
 
 const HOSTILE = "<script>alert(1)</script>";
 
@@ -245,6 +245,87 @@ test("errors are a share of what was asked for, as in the tables", async () => {
   const subtitle = page.locator('figure[data-chart="Errors"] .subtitle');
   assert.match(await subtitle.textContent(), /^of all requests asked for/);
   await context.close();
+});
+
+test("a contender that failed every request has 100 % beside its dot", async () => {
+  const { context, page } = await openChanged(browser, {}, "REPORT", (report) => {
+    report.cells[0].error_share = 1;
+  });
+  const errors = page.locator('figure[data-chart="Errors"] svg text');
+  const texts = await errors.allTextContents();
+  assert.ok(texts.includes("100") && !texts.includes("1"), texts.join(" "));
+  await context.close();
+});
+
+test("the machine is shown with its settings, each as a value", async () => {
+  const { context, page } = await open(browser);
+  const facts = await page.$$eval("dl.facts dt", (all) =>
+    all.map((one) => [one.textContent, one.nextElementSibling.textContent]),
+  );
+  const of = Object.fromEntries(facts);
+  assert.equal(of["memory bytes"], "8.3 GB");
+  assert.equal(of.microcode, "0x2b000590");
+  assert.equal(of["swap bytes"], "2.1 GB");
+  assert.equal(of["net.core.somaxconn"], "4096");
+  assert.equal(of["net.ipv4.tcp_rmem"], "4096\t131072\t6291456");
+  for (const [name, value] of facts) assert.doesNotMatch(value, /\[object/, name);
+  await context.close();
+});
+
+/** Numbers of a contender in a chart, as its CSV has them. */
+async function drawnOf(page, title, contender) {
+  const figure = `figure[data-chart="${title}"]`;
+  await page.click(`${figure} .save summary`);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.click(`${figure} [data-tool="csv"]`),
+  ]);
+  const lines = (await readFile(await download.path())).toString().trimEnd().split("\r\n");
+  const its = lines.filter((line) => line.startsWith(`${contender},`));
+  return its.map((line) => Number(line.split(",")[2]));
+}
+
+test("curves show the median of the rounds that count, not an attempt set aside", async () => {
+  const attempts = (report) => {
+    const { workload, load, contender } = report.cells[0];
+    const is = (it) =>
+      it.workload === workload && it.load === load && it.contender === contender;
+    const its = report.trials.filter(is);
+    const others = report.trials.filter((it) => !is(it));
+    assert.equal(its.length, 3);
+    const drawn = (trial, rate, mark) => {
+      const throughput = { at_s: [1, 2], ok_per_s: [mark, mark], errors_per_s: [0, 0] };
+      const values = { ...trial.values, rate_per_s: rate };
+      return { ...trial, values, throughput };
+    };
+    const counted = its.map((it, index) => drawn(it, [30, 10, 20][index], index + 1));
+    const aside = its.slice(0, 2).map((it) => ({ ...drawn(it, 5, 99), attempt: 2 }));
+    report.trials = [...counted, ...aside, ...others];
+  };
+  const { context, page } = await openChanged(browser, {}, "REPORT", attempts);
+  const title = "Requests/s over time";
+  assert.deepEqual(await drawnOf(page, title, "nginx-default"), [3, 3], "of the third round");
+  await page.selectOption('[aria-label="Round shown over time"]', "1");
+  assert.deepEqual(await drawnOf(page, title, "nginx-default"), [1, 1]);
+  await context.close();
+});
+
+test("a round that a cell does not have is not chosen there", async () => {
+  const stopped = (report) => {
+    report.trials = report.trials.filter((it) => it.workload !== "proxy" || it.round < 3);
+  };
+  const { context, page } = await openChanged(browser, {}, "REPORT", stopped);
+  const round = page.locator('[aria-label="Round shown over time"]');
+  const chart = 'figure[data-chart="Requests/s over time"]';
+  await round.selectOption("3");
+  await page.click('[aria-label="Workload"] button:nth-of-type(2)');
+  assert.equal(await round.inputValue(), "", "the median round again");
+  assert.match(await page.getAttribute(chart, "data-series"), /nginx-default/);
+  await context.close();
+
+  const linked = await open(browser, {}, "REPORT", "#round=9");
+  assert.match(await linked.page.getAttribute(chart, "data-series"), /nginx-default/);
+  await linked.context.close();
 });
 
 test("comparisons are counted without those that nothing could be said of", async () => {

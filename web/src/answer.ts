@@ -10,6 +10,7 @@ import type { Finding, Grade, Metric, Report, Weakness } from "./model.ts";
 import { type Ratio, ratiosTo, ratioText, suits } from "./ratios.ts";
 import type { Selection } from "./selection.ts";
 import { named } from "./tables.ts";
+import { isPrinting } from "./theme.ts";
 
 const GRADES: Record<Grade, string> = {
   shown: "shown",
@@ -139,9 +140,9 @@ class Fold {
     });
   }
 
-  /** Height that the chart may take; null for any. */
+  /** Height that the chart may take; null for any, as on paper. */
   limit(): number | null {
-    if (this.unfolded) return null;
+    if (this.unfolded || isPrinting()) return null;
     return window.innerWidth < PHONE ? 310 : Math.max(320, window.innerHeight - 430);
   }
 

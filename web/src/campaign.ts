@@ -65,9 +65,6 @@ export function comparisons(report: Report): HTMLElement | null {
 /** The machine and the plan. */
 export function surroundings(report: Report): HTMLElement {
   const { campaign } = report;
-  const machine = Object.entries(campaign.machine)
-    .filter(([name, value]) => value !== null && name !== "schema")
-    .map(([name, value]): [string, string] => [name.replaceAll("_", " "), words(name, value)]);
   const contenders = element("ul", { class: "plain" });
   for (const one of campaign.contenders) {
     const version =
@@ -105,7 +102,7 @@ export function surroundings(report: Report): HTMLElement {
     element(
       "div",
       { class: "columns" },
-      element("div", {}, element("h4", {}, "Machine"), facts(machine)),
+      element("div", {}, element("h4", {}, "Machine"), facts(machineOf(report))),
       element(
         "div",
         {},
@@ -120,8 +117,18 @@ export function surroundings(report: Report): HTMLElement {
   );
 }
 
+/** Facts of the machine by name; last its kernel settings, named as the kernel does. */
+function machineOf(report: Report): [string, string][] {
+  const { settings, ...own } = report.campaign.machine;
+  const { microcode = null, swap_bytes = null, sysctls = {} } = settings ?? {};
+  const known = Object.entries({ ...own, microcode, swap_bytes })
+    .filter(([name, value]) => value !== null && name !== "schema")
+    .map(([name, value]): [string, string] => [name.replaceAll("_", " "), words(name, value)]);
+  return [...known, ...Object.entries(sysctls)];
+}
+
 function words(name: string, value: unknown): string {
-  if (name === "memory_bytes" && typeof value === "number") return bytes(value);
+  if (name.endsWith("_bytes") && typeof value === "number") return bytes(value);
   if (name === "command" && Array.isArray(value)) return value.join(" ");
   return Array.isArray(value) ? value.join(" to ") : String(value);
 }

@@ -66,11 +66,11 @@ function trim(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
 
-/** A ratio with its sign of multiplication: `1.85×`, `0.16×`, `12×`. */
+/** A ratio with its sign of multiplication: `1.85×`, `0.16×`, `12.4×`, `0.041×`. */
 export function times(ratio: number): string {
-  if (ratio >= 99.5) return `${whole(ratio)}×`;
-  if (ratio >= 9.95) return `${ratio.toFixed(1)}×`;
-  return ratio >= 0.01 ? `${ratio.toFixed(2)}×` : `${trim(ratio)}×`;
+  if (ratio >= 99.95) return `${whole(ratio)}×`;
+  if (ratio >= 9.995) return `${ratio.toFixed(1)}×`;
+  return `${ratio.toFixed(ratio >= 0.0995 ? 2 : 3)}×`;
 }
 
 /** A duration for an axis: no more digits than it has. */

@@ -2,6 +2,7 @@
 // they are compared with. Charts and tables watch it; none of them keeps a choice of its own.
 
 import type { Cell, Metric, Report, Trial } from "./model.ts";
+import { ratiosTo } from "./ratios.ts";
 
 /** What can be chosen. */
 export interface Choice {
@@ -29,14 +30,19 @@ export class Selection {
 
   constructor(readonly report: Report) {
     const first = report.cells[0];
-    const contenders = report.campaign.contenders.filter((one) => one.kind === "contender");
+    // As in the other formats: the first contender that ran, and the metric that decides, which is
+    // no rate where the load made it.
+    const table = report.answer.tables[0];
+    const baseline = table?.baseline ?? "";
+    const metric = table?.metric ?? "rate_per_s";
     this.start = {
       workload: first?.workload ?? "",
       load: first?.load ?? "",
       contender: "",
       round: null,
-      baseline: report.comparisons.length > 0 ? (contenders[0]?.name ?? "") : "",
-      metric: "rate_per_s",
+      // Where nothing could be divided by it, a chart of ratios would be empty.
+      baseline: ratiosTo(report, baseline, metric).length > 0 ? baseline : "",
+      metric,
       sort: "",
     };
     this.choice = { ...this.start };
@@ -67,6 +73,8 @@ export class Selection {
     if (!this.cells().some((cell) => cell.contender === this.choice.contender)) {
       this.choice.contender = "";
     }
+    const { round } = this.choice;
+    if (round !== null && !this.rounds().includes(round)) this.choice.round = null;
     this.changed();
   }
 
@@ -138,7 +146,11 @@ export class Selection {
 
   /** The trial of a cell that charts over time show; undefined when it was not measured. */
   trial(cell: Cell): Trial | undefined {
-    const measured = this.trials(cell).filter((trial) => trial.end.kind === "measured");
+    // Of a round the attempt that counts stands first, before those that were set aside.
+    const counts = (trial: Trial, place: number, all: Trial[]) =>
+      all.findIndex((it) => it.round === trial.round) === place;
+    const accepted = this.trials(cell).filter(counts);
+    const measured = accepted.filter((trial) => trial.end.kind === "measured");
     const round = this.choice.round;
     if (round !== null) return measured.find((trial) => trial.round === round);
     const rate = (trial: Trial) => trial.values["rate_per_s"] ?? 0;

@@ -3,7 +3,7 @@
 
 import { type Child, element } from "./dom.ts";
 import { bytes, digits, milliseconds, percent, whole } from "./format.ts";
-import type { Cell, NumberName, Report } from "./model.ts";
+import type { Cell, Metric, NumberName, Report } from "./model.ts";
 import { markText, type Ratio, ratiosTo, ratioText, sign } from "./ratios.ts";
 import { saveCsv, tableOf } from "./save.ts";
 import type { Selection } from "./selection.ts";
@@ -14,6 +14,8 @@ interface Line {
   cell: Cell;
   ratio: Ratio | null;
   baseline: string;
+  /** What the ratio is of. */
+  metric: Metric;
 }
 
 interface Column {
@@ -61,12 +63,18 @@ const RATIO: Column = {
   scale: 1,
   number: null,
   measure: null,
-  value: ({ cell, ratio, baseline }) => (cell.contender === baseline ? 1 : (ratio?.point ?? null)),
-  text: ({ cell, ratio, baseline }) => {
-    if (cell.contender === baseline) return "= 1";
+  value: (line) => (isBaseline(line) ? 1 : (line.ratio?.point ?? null)),
+  text: (line) => {
+    const { ratio } = line;
+    if (isBaseline(line)) return "= 1";
     return ratio === null ? "" : `${ratioText(ratio)} ${sign(ratio)}`.trim();
   },
 };
+
+/** Whether ratios are to the value of this line, which has one. */
+function isBaseline({ cell, baseline, metric }: Line): boolean {
+  return cell.contender === baseline && Boolean(cell.estimates[metric]);
+}
 
 const ERRORS: Column = {
   key: "errors",
@@ -165,7 +173,8 @@ export function named(name: string, kind: string): HTMLElement {
 /** The table of the cells of one workload and load. */
 export function mainTable(selection: Selection, cells: Cell[], caption: string): HTMLElement {
   const { baseline, sort } = selection.choice;
-  const ratios = ratiosTo(selection.report, baseline, "rate_per_s");
+  const metric = decidingAt(selection.report, cells[0]?.load ?? "");
+  const ratios = ratiosTo(selection.report, baseline, metric);
   const lines = cells.map((cell): Line => {
     const ratio = ratios.find(
       (one) =>
@@ -173,7 +182,7 @@ export function mainTable(selection: Selection, cells: Cell[], caption: string):
         one.load === cell.load &&
         one.contender === cell.contender,
     );
-    return { cell, ratio: ratio ?? null, baseline };
+    return { cell, ratio: ratio ?? null, baseline, metric };
   });
   const verdicts = sortable(selection, "verdict", "verdict", "");
   const head = element("tr", {}, sortable(selection, "contender", "contender", ""));
@@ -185,6 +194,12 @@ export function mainTable(selection: Selection, cells: Cell[], caption: string):
   const table = element("table", { class: "main" }, element("caption", {}, caption));
   table.append(element("thead", {}, head), body);
   return scrolling(caption, table);
+}
+
+/** What contenders are compared by at a load: in an open loop the load makes the rate. */
+function decidingAt(report: Report, load: string): Metric {
+  const model = report.campaign.loads.find((one) => one.label === load)?.model;
+  return model === "open" ? "latency_p99_ns" : "rate_per_s";
 }
 
 /** Lines by a column; what has no value stands last. */
@@ -354,7 +369,18 @@ function rateField(report: Report, contender: string, key: Cell): HTMLElement {
   });
   dot.title = name;
   const text = rate(cell);
-  return element("td", { class: "number" }, text === "" ? `${name} ` : `${text} `, dot);
+  const field = element("td", { class: "number" }, text === "" ? `${name} ` : `${text} `, dot);
+  const value = savedRate(cell);
+  if (value !== "") field.dataset["value"] = value;
+  return field;
+}
+
+/** A rate as it is saved: not rounded, and with what is to be known before it is used. */
+function savedRate(cell: Cell): string {
+  const estimate = cell.estimates["rate_per_s"];
+  if (!estimate) return "";
+  const doubt = cell.verdicts.rate === "valid" ? "" : ` (${cell.verdicts.rate})`;
+  return `${cell.rate_is_lower_bound ? "≥ " : ""}${estimate.point}${doubt}`;
 }
 
 function jump(selection: Selection, key: Cell): HTMLElement {

@@ -69,11 +69,18 @@ export function theme(): Theme {
   return !onPaper && (chosen ?? wish.matches) ? DARK : LIGHT;
 }
 
-/** Paper is white: the page is light while it is printed, and then as the reader had it. */
+/**
+ * Paper is white and has room: the page is light and drawn whole while it is printed, and then as
+ * the reader had it.
+ */
 export function printing(begins: boolean): void {
-  const before = theme();
   onPaper = begins;
-  if (theme() !== before) apply();
+  apply();
+}
+
+/** Whether the page is being printed. */
+export function isPrinting(): boolean {
+  return onPaper;
 }
 
 /** Changes to the other theme, whatever the system wishes. */

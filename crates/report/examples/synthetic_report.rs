@@ -2,8 +2,8 @@
 //! `cargo run -p bakeoff-report --example synthetic_report -- report.html FORMAT`, which
 //! is html, text, answer, md, full-md, csv or json; with
 //! `ROUNDS`, `PROTOCOL`, `LOAD=constant`, `HOSTS=several`, `SIZE=large` (a thousand trials),
-//! `STOPPED=halfway` or `LATE=CONTENDER` in the environment for another campaign, and `COLUMNS` for
-//! the width of the answer.
+//! `STOPPED=halfway`, `LATE=CONTENDER` or `FAILED=CONTENDER` in the environment for another
+//! campaign, and `COLUMNS` for the width of the answer.
 
 #![expect(
     clippy::disallowed_methods,
@@ -44,6 +44,10 @@ fn main() -> std::io::Result<()> {
     }
     if let Ok(name) = std::env::var("LATE") {
         support::answer_late(&mut record, &name);
+    }
+    record.machine.settings = Some(support::settings());
+    if let Ok(name) = std::env::var("FAILED") {
+        support::fail(&mut record, &name);
     }
     let start = std::time::Instant::now();
     let mut report = view(&record);

@@ -288,6 +288,39 @@ fn a_record_of_a_thousand_trials_stays_small() {
     keeps_to_the_width(&report);
 }
 
+/// The page draws curves of the round of the median rate, and has rates with five digits: rounds
+/// that are equal there stand in their order.
+#[test]
+fn of_rounds_that_look_equal_the_one_that_the_page_draws_keeps_its_detail() {
+    let mut record = support::large();
+    let is_cell = |contender: &str, workload: &str, load: &str| {
+        [contender, workload, load] == ["nginx-default", "synthetic", "c25"]
+    };
+    let mut all = record.trials.iter();
+    let first = all.find(|it| is_cell(&it.contender, &it.workload, &it.load.label()));
+    let result = first.and_then(|it| it.result.clone());
+    for trial in &mut record.trials {
+        if is_cell(&trial.contender, &trial.workload, &trial.load.label()) {
+            trial.result = result.clone().map(|mut result| {
+                // Each round is slower than the one before it, by less than five digits show.
+                result.measured_s *= 1.0 + 1e-8 * f64::from(trial.round);
+                result
+            });
+        }
+    }
+    let report = view(&record);
+    let trials = report.trials.iter().map(|it| (&it.key, &it.series.curve));
+    let points: Vec<usize> = trials
+        .filter(|(key, _)| is_cell(&key.contender, &key.workload, &key.load))
+        .map(|(_, curve)| curve.one_in.len())
+        .collect();
+    let most = points.iter().max();
+    let detailed: Vec<usize> = (0..points.len())
+        .filter(|at| points.get(*at) == most)
+        .collect();
+    assert_eq!(detailed, [3], "the lower middle one of {points:?}");
+}
+
 #[test]
 fn colour_changes_no_word() {
     let mut plain = String::new();

@@ -36,13 +36,20 @@ use([
   TooltipComponent,
 ]);
 
-/** Room for the legend above a drawing. */
+/** Room for the legend above a drawing, which is one line: what does not fit is on other pages. */
 export const LEGEND = 26;
+/** A mark in the legend, what is between it and its name, and what is between two names. */
+const MARK = { width: 12, height: 10, gap: 5 };
+const NAMES_GAP = 14;
+/** Height of a further line of names, in files, which have no pages to turn. */
+const LEGEND_LINE = 28;
 /** Width and least height of a saved picture. */
 const FILE_WIDTH = 1000;
 const FILE_HEIGHT = 420;
 /** Room for the title of a saved picture. */
 const FILE_TITLE = 58;
+/** Where its legend begins. */
+const FILE_LEFT = 14;
 /** The page's own font: what is drawn is measured before, and needs it by name. */
 export const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 
@@ -67,7 +74,13 @@ export interface Drawing {
   stops?: Stop[];
 }
 
-export type Draw = (selection: Selection, theme: Theme, width: number) => Drawing;
+/** Draws for a width; for a file it draws all that a screen may have no room for. */
+export type Draw = (
+  selection: Selection,
+  theme: Theme,
+  width: number,
+  forFile?: boolean,
+) => Drawing;
 
 /** How a chart is framed. */
 export interface Frame {
@@ -107,16 +120,17 @@ export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLEleme
   let made: EChartsType | null = null;
   let drawing: Drawing | null = null;
   const zoom = { start: 0, end: 100 };
+  const legend = { scrollDataIndex: 0 };
 
   const name = () => {
     const { workload, load, report } = selection;
     const of = frame.ofCell ? ` ${workload} ${load}` : "";
     return `${report.campaign.name} ${title()}${of}`;
   };
-  const option = (drawn: Drawing): EChartsCoreOption => ({
-    ...base(selection, theme(), drawn),
-    dataZoom: zoomOf(drawn, zoom),
-  });
+  const option = (drawn: Drawing): EChartsCoreOption => {
+    const made = base(selection, theme(), drawn);
+    return { ...made, legend: { ...made.legend, ...legend }, dataZoom: zoomOf(drawn, zoom) };
+  };
   const rename = () => {
     const drawn = drawing;
     if (!drawn) return;
@@ -136,7 +150,12 @@ export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLEleme
     drawing = draw(selection, theme(), size.width);
     const height = drawing.height ?? size.height;
     if (drawing.height !== undefined) canvas.style.height = `${height}px`;
-    made ??= started(canvas, selection, zoom, () => drawing, { width: size.width, height });
+    if (!made) {
+      made = started(canvas, selection, zoom, () => drawing, { width: size.width, height });
+      made.on("legendscroll", (event) => {
+        Object.assign(legend, pageOf(event));
+      });
+    }
     made.resize({ width: size.width, height });
     made.setOption(option(drawing), { notMerge: true });
     const svg = canvas.querySelector("svg");
@@ -148,7 +167,7 @@ export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLEleme
   const zoomBy = (factor: number | null) =>
     made?.dispatchAction({ type: "dataZoom", ...zoomed(zoom, factor ?? Infinity) });
   const files = () => {
-    const drawn = draw(selection, theme(), FILE_WIDTH);
+    const drawn = draw(selection, theme(), FILE_WIDTH, true);
     return saving(selection, drawn, name());
   };
   const tools: Record<Tool, () => void> = {
@@ -176,6 +195,12 @@ export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLEleme
   return box;
 }
 
+/** The first name on the page of a legend that was turned to: a chart drawn anew stays there. */
+function pageOf(event: unknown): { scrollDataIndex: number } {
+  const { scrollDataIndex } = event as { scrollDataIndex?: number };
+  return { scrollDataIndex: scrollDataIndex ?? 0 };
+}
+
 /** A part of an axis with its middle kept and its length changed, in per cent. */
 function zoomed(zoom: { start: number; end: number }, factor: number) {
   const middle = (zoom.start + zoom.end) / 2;
@@ -192,8 +217,10 @@ function spoken(title: string, drawn: Drawing): string {
 
 /** The ways to save a drawing. */
 function saving(selection: Selection, drawn: Drawing, name: string) {
-  const height = (drawn.height ?? FILE_HEIGHT) + FILE_TITLE;
-  const picture = () => drawnForFile(selection, drawn, name, height);
+  const lines = legendLines(legendNames(selection, drawn), FILE_WIDTH - FILE_LEFT);
+  const above = FILE_TITLE + (lines - 1) * LEGEND_LINE;
+  const height = (drawn.height ?? FILE_HEIGHT) + above;
+  const picture = () => drawnForFile(selection, drawn, name, { height, above });
   return {
     png: () => void savePng(name, picture(), FILE_WIDTH, height),
     svg: () => saveSvg(name, picture()),
@@ -226,27 +253,60 @@ function started(
   return made;
 }
 
-/** What every chart has: its font, its room, and a legend of what it shows and what is hidden. */
-function base(selection: Selection, theme: Theme, drawing: Drawing): EChartsCoreOption {
-  const { option, grid, series } = drawing;
-  const given = (option["series"] ?? []) as { name?: string }[];
-  const drawn = new Set(given.map((one) => one.name));
-  const colour = colours(selection.report);
+/** Series of a drawing as it was given. */
+function seriesOf(drawing: Drawing): { name?: string }[] {
+  return (drawing.option["series"] ?? []) as { name?: string }[];
+}
+
+/** Contenders of the cell that are hidden, and so not drawn. */
+function absentFrom(selection: Selection, drawing: Drawing): string[] {
+  const drawn = new Set(seriesOf(drawing).map((one) => one.name));
   const hidden = selection.cells().filter((cell) => selection.hidden.has(cell.contender));
-  const absent = hidden.map((cell) => cell.contender).filter((name) => !drawn.has(name));
-  const names = [...series, ...absent.filter((name) => !selection.references.has(name))];
+  return hidden.map((cell) => cell.contender).filter((name) => !drawn.has(name));
+}
+
+/** Names in the legend: what is shown, and what a click shows again. */
+function legendNames(selection: Selection, drawing: Drawing): string[] {
+  const absent = absentFrom(selection, drawing);
+  return [...drawing.series, ...absent.filter((name) => !selection.references.has(name))];
+}
+
+/** Lines that a legend without pages takes in a width. */
+function legendLines(names: string[], width: number): number {
+  const pen = element("canvas").getContext("2d");
+  if (pen) pen.font = `12px ${FONT}`;
+  let [lines, end] = [1, 0];
+  for (const name of names) {
+    const letters = pen?.measureText(name).width ?? name.length * 7;
+    const own = MARK.width + MARK.gap + letters;
+    if (end > 0 && end + own > width) [lines, end] = [lines + 1, 0];
+    end += own + NAMES_GAP;
+  }
+  return lines;
+}
+
+/** What every chart has: its font, its room, and a legend of what it shows and what is hidden. */
+function base(selection: Selection, theme: Theme, drawing: Drawing) {
+  const { option, grid } = drawing;
+  const given = seriesOf(drawing);
+  const colour = colours(selection.report);
+  const absent = absentFrom(selection, drawing);
   return {
     animation: false,
     textStyle: { fontFamily: FONT, color: theme.text },
     legend: {
-      data: names,
-      type: "plain",
+      data: legendNames(selection, drawing),
+      type: "scroll",
       left: 0,
       top: 0,
       padding: 0,
-      itemWidth: 12,
-      itemHeight: 10,
-      itemGap: 14,
+      itemWidth: MARK.width,
+      itemHeight: MARK.height,
+      itemGap: NAMES_GAP,
+      pageIconSize: 11,
+      pageIconColor: theme.text,
+      pageIconInactiveColor: theme.line,
+      pageTextStyle: { color: theme.muted, fontSize: 11 },
       inactiveColor: theme.muted,
       textStyle: { color: theme.text, fontSize: 12 },
       selected: Object.fromEntries(absent.map((name) => [name, false])),
@@ -290,11 +350,11 @@ function drawnForFile(
   selection: Selection,
   drawing: Drawing,
   title: string,
-  height: number,
+  { height, above }: { height: number; above: number },
 ): string {
   const now = theme();
   const made = init(null, null, { renderer: "svg", ssr: true, width: FILE_WIDTH, height });
-  const option = base(selection, now, drawing) as Record<string, Record<string, number>>;
+  const option = base(selection, now, drawing);
   made.setOption({
     ...option,
     backgroundColor: now.surface,
@@ -308,8 +368,8 @@ function drawnForFile(
       textStyle: { fontSize: 16, fontWeight: 600, color: now.text },
       subtextStyle: { fontSize: 12, color: now.muted },
     },
-    legend: { ...option["legend"], left: 14, top: FILE_TITLE },
-    grid: { ...option["grid"], top: (option["grid"]?.["top"] ?? 0) + FILE_TITLE },
+    legend: { ...option.legend, type: "plain", left: FILE_LEFT, top: FILE_TITLE },
+    grid: { ...option.grid, top: option.grid.top + above },
   });
   const svg = made.renderToSVGString();
   made.dispose();

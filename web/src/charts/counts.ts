@@ -2,7 +2,7 @@
 // the share of errors. Their axes begin at zero.
 
 import { compact, digits, percent, whole } from "../format.ts";
-import type { Cell, Estimate } from "../model.ts";
+import type { Cell, Estimate, NumberName } from "../model.ts";
 import type { Selection } from "../selection.ts";
 import { colours, type Theme } from "../theme.ts";
 import { bounded, BOUND_COLUMNS } from "./bounds.ts";
@@ -24,6 +24,7 @@ export const rateDots: Draw = (selection, theme) => {
     long: (value) => `${digits(value)} req/s`,
     unit: "requests/s",
     column: "rate_per_s",
+    number: "rate",
     opacity: (cell) => opacity(cell, "rate"),
   });
   return { ...drawing, subtitle: `ok responses per second${paleWord(cells, "rate")}` };
@@ -39,6 +40,7 @@ export const requestDots: Draw = (selection, theme) => {
     long: (value) => `${whole(value)} requests in a round`,
     unit: "requests in a round",
     column: "requests",
+    number: "counts",
     opacity: () => 1,
   });
   return { ...drawing, subtitle: "ended in a round, with whatever outcome" };
@@ -50,15 +52,21 @@ export const errorDots: Draw = (selection, theme) => {
   const drawing = lines(selection, cells, theme, {
     estimate: (cell) => alone(cell.error_share ?? 0),
     bound: () => false,
-    short: (share) => percent(share).replace(/\.?0+$/, "") || "0",
+    short: shortPercent,
     long: (share) => `${percent(share)} %`,
     unit: "% of requests",
     column: "error_share",
+    number: "counts",
     opacity: () => 1,
     most: 0.01,
   });
   return { ...drawing, subtitle: "of all requests asked for, all rounds together" };
 };
+
+/** A percentage without the zeros that end its decimals: `0.5`, `20`, `100`. */
+function shortPercent(share: number): string {
+  return percent(share).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+}
 
 function alone(value: number): Estimate {
   return { point: value, low: value, high: value, n: 1, interval: "range" };
@@ -73,6 +81,8 @@ interface Texts {
   unit: string;
   /** Name of the column in CSV. */
   column: string;
+  /** The verdict that it rests on. */
+  number: NumberName;
   opacity: (cell: Cell) => number;
   /** What the axis reaches at least. */
   most?: number;
@@ -97,12 +107,12 @@ function lines(selection: Selection, cells: Cell[], theme: Theme, texts: Texts):
     height: REST + LINE * Math.max(points.length, 1),
     grid: { top: 30, left: 8, bottom: 26, right: 58 },
     table: {
-      columns: ["contender", texts.column, ...BOUND_COLUMNS, "rounds"],
+      columns: ["contender", texts.column, ...BOUND_COLUMNS, "rounds", "verdict"],
       rows: points.map(({ cell, estimate }) => {
         const bound = texts.bound(cell) ? "at-least" : null;
         const [sign = null, ...ends] = bounded({ ...estimate, bound });
         const rest = estimate.n > 1 ? [...ends, estimate.n] : [null, null, null];
-        return [cell.contender, estimate.point, sign, ...rest];
+        return [cell.contender, estimate.point, sign, ...rest, cell.verdicts[texts.number]];
       }),
     },
     option: {

@@ -34,12 +34,13 @@ export const percentileCurve: Draw = (selection, theme) => {
     zoom: "x",
     grid: { top: LEGEND + 24, bottom: 40 },
     table: {
-      columns: ["contender", "percentile", "latency_ns"],
+      columns: ["contender", "percentile", "latency_ns", "verdict"],
       rows: drawn.flatMap(({ cell, curve }) =>
         curve.one_in.map((oneIn, index) => [
           cell.contender,
           Number((100 - 100 / oneIn).toPrecision(9)),
           curve.latency_ns[index] ?? null,
+          cell.verdicts.latency,
         ]),
       ),
     },

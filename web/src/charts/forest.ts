@@ -137,6 +137,8 @@ interface Layout {
   narrow: boolean;
   left: number;
   right: number;
+  /** Room for names before the numbers; none where colours say enough. */
+  names: number;
   line: number;
   /** Height of each row. */
   heights: number[];
@@ -155,16 +157,27 @@ function layout(rows: Row[], width: number): Layout {
   const height = heights.reduce((sum, it) => sum + it, 0);
   const longest = Math.max(0, ...rows.map((row) => `${row.workload}  ${row.short}`.length));
   const left = narrow ? 92 : Math.min(230, Math.max(120, longest * 6.8 + 10));
-  return { narrow, left, right: narrow ? 82 : 176, line, heights, tops, height };
+  return { narrow, left, right: narrow ? 82 : 176, names: 0, line, heights, tops, height };
 }
 
-/** As many rows as fit, or all of them. */
+/** The layout with contenders named in every row, where two of them have one colour. */
+function withNames(form: Layout, rows: Row[], colour: Map<string, string>): Layout {
+  const names = [...new Set(rows.flatMap((row) => row.entries.map((one) => one.contender)))];
+  const distinct = new Set(names.map((name) => colour.get(name)));
+  if (form.narrow || distinct.size === names.length) return form;
+  const room = Math.min(150, Math.max(...names.map((name) => name.length)) * 6.8 + 10);
+  return { ...form, names: room, right: form.right + room };
+}
+
+/** As many rows as fit, or all of them: as they are in a file, and always in the numbers. */
 export function forest(limit: () => number | null): Draw {
-  return (selection, theme, width) => {
+  return (selection, theme, width, forFile = false) => {
     const all = forestRows(selection);
-    const most = limit();
+    const most = forFile ? null : limit();
     const rows = most === null ? all : fitting(all, width, most);
-    return drawn(selection, theme, rows, all.length, width);
+    const { metric, baseline } = selection.choice;
+    const table = tableOf(all, metric, baseline);
+    return { ...drawn(selection, theme, rows, all.length, width), table };
   };
 }
 
@@ -182,10 +195,11 @@ function drawn(
   rows: Row[],
   total: number,
   width: number,
-): Drawing {
+): Omit<Drawing, "table"> {
   const { baseline, metric } = selection.choice;
   const facts = factsOf(metric);
-  const form = layout(rows, width);
+  const colour = colours(selection.report);
+  const form = withNames(layout(rows, width), rows, colour);
   const entries = rows.flatMap((row) => row.entries);
   const floors = rows.flatMap((row) => (row.floor === null ? [] : [1 + row.floor]));
   const known = entries.flatMap((one) => [one.point, one.low, one.high]);
@@ -212,7 +226,6 @@ function drawn(
       ...{ left: form.left, right: form.right, top: LEGEND, bottom: AXIS },
       outerBoundsMode: "none",
     },
-    table: tableOf(rows, metric, baseline),
     open: ({ dataIndex, seriesIndex }) => {
       // The first series is the rows themselves, then one for each contender.
       const contender = seriesIndex === 0 ? "" : (names[seriesIndex - 1] ?? "");
@@ -243,7 +256,7 @@ function drawn(
         show: false,
       }),
       series: [
-        rowSeries(rows, form, scale, theme, baseline !== "", colours(selection.report)),
+        rowSeries(rows, form, scale, theme, baseline !== "", colour),
         ...names.map((contender) => entrySeries(selection, theme, rows, form, contender)),
       ],
     },
@@ -447,9 +460,12 @@ function numbers(
   const fill = entry.firm ? theme.text : theme.muted;
   const style = { fontSize: 12, fontFamily: FONT };
   const own = colour.get(entry.contender) ?? fill;
+  const room = { width: form.names - 8, overflow: "truncate" };
+  const name = text(right + 19, middle, entry.contender, { ...style, ...room, fill: theme.muted });
   return [
     { type: "circle", shape: { cx: right + 12, cy: middle, r: 3 }, style: { fill: own } },
-    text(right + 19, middle, words, { ...style, fill }),
+    ...(form.names > 0 ? [name] : []),
+    text(right + 19 + form.names, middle, words, { ...style, fill }),
     text(right + form.right, middle, entry.mark, { ...style, fill, align: "right" }),
   ];
 }

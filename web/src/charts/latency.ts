@@ -37,7 +37,10 @@ export const latencyDots: Draw = (selection, theme, width) => {
     zoom: "y",
     grid: { top: LEGEND + 24, bottom: 24 },
     table: {
-      columns: ["contender", "statistic", "ns", "low_ns", "high_ns", "rounds", "at_least_ns"],
+      columns: [
+        ...["contender", "statistic", "ns", "low_ns", "high_ns", "rounds"],
+        ...["at_least_ns", "verdict"],
+      ],
       rows: found.map(({ cell, title, estimate, bound }) => [
         cell.contender,
         title,
@@ -46,6 +49,7 @@ export const latencyDots: Draw = (selection, theme, width) => {
         estimate?.high ?? null,
         estimate?.n ?? null,
         bound,
+        cell.verdicts.latency,
       ]),
     },
     option: {

@@ -1,7 +1,7 @@
 // What happened over time in one round: rate, processors and memory of the server.
 
 import { bytes, compact, digits } from "../format.ts";
-import type { Cell, Trial } from "../model.ts";
+import type { Cell, NumberName, Trial } from "../model.ts";
 import type { Selection } from "../selection.ts";
 import { colours, dash, type Theme } from "../theme.ts";
 import { axis, type Draw, type Drawing, LEGEND, tooltip } from "./chart.ts";
@@ -13,6 +13,8 @@ interface Shape {
   subtitle: string;
   /** The measure that the line shows over time: withheld with it from an invalid cell. */
   restsOn: string | null;
+  /** The verdict that it rests on. */
+  number: NumberName;
   points: (trial: Trial) => Points;
   /** Name of the vertical axis, with its unit. */
   unit: string;
@@ -30,6 +32,7 @@ export const rateOverTime: Draw = (selection, theme) =>
     restsOn: "rate_per_s",
     unit: "requests/s",
     column: "ok_per_s",
+    number: "rate",
     short: compact,
     long: (value) => `${digits(value)} req/s`,
   });
@@ -42,6 +45,7 @@ export const processorsOverTime: Draw = (selection, theme) =>
     restsOn: null,
     unit: "processors",
     column: "processors",
+    number: "cpu",
     short: (value) => String(Number(value.toFixed(2))),
     long: (value) => `${digits(value)} processors`,
   });
@@ -54,6 +58,7 @@ export const memoryOverTime: Draw = (selection, theme) =>
     restsOn: null,
     unit: "memory",
     column: "rss_bytes",
+    number: "memory",
     short: (value) => bytes(value).replace(".0 ", " "),
     long: bytes,
   });
@@ -84,9 +89,9 @@ function lines(selection: Selection, theme: Theme, shape: Shape): Drawing {
     zoom: "x",
     grid: { top: LEGEND + 24, bottom: 40 },
     table: {
-      columns: ["contender", "at_s", shape.column],
+      columns: ["contender", "at_s", shape.column, "verdict"],
       rows: drawn.flatMap(({ cell, points }) =>
-        points.map(([time, value]) => [cell.contender, time, value]),
+        points.map(([time, value]) => [cell.contender, time, value, cell.verdicts[shape.number]]),
       ),
     },
     option: {

@@ -59,7 +59,8 @@ impl Unit {
     }
 }
 
-/// Two digits after the point near 1, more below 0.1, none from 100 on: `0.041`, `0.72`, `12.4`.
+/// Two digits after the point near 1, more below 0.1, none from 100 on: `0.041`, `0.72`, `12.4`. The
+/// page does the same (`times` in `web/src/format.ts`).
 fn ratio(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => whole(value),
@@ -90,11 +91,13 @@ mod tests {
     #[test]
     fn ratios_keep_two_digits_near_one() {
         let rows = [
+            (0.0149, "0.015"),
             (0.0412, "0.041"),
             (0.7249, "0.72"),
             (0.996, "1.00"),
             (6.0, "6.00"),
             (12.44, "12.4"),
+            (99.6, "99.6"),
             (1204.0, "1,204"),
         ];
         for (value, text) in rows {

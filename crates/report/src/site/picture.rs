@@ -19,6 +19,8 @@ const WIDE: f64 = 1200.0 - 2.0 * LEFT;
 const BARS: usize = 4;
 /// Characters of a contender's name beside its bar.
 const NAME_CHARACTERS: usize = 22;
+/// What stands where letters of a name were cut out.
+const CUT: &str = "...";
 
 const GROUND: Colour = [0x10, 0x13, 0x16];
 const TEXT: Colour = [0xe7, 0xea, 0xee];
@@ -120,13 +122,54 @@ fn draw(canvas: &mut Canvas, bars: &Bars) {
     let room = 1200.0 - LEFT - from - (longest.unwrap_or(0) + 1) as f64 * label.width();
     for (index, bar) in bars.bars.iter().enumerate() {
         let y = 392.0 + index as f64 * 44.0;
-        for line in wrapped(&bar.name, NAME_CHARACTERS, 1) {
+        for line in wrapped(&fitting(&bar.name), NAME_CHARACTERS, 1) {
             canvas.write((LEFT, y), &line, label);
         }
         let share = if most > 0.0 { bar.value / most } else { 0.0 };
         let length = (share * room).max(2.0);
         canvas.fill((from, y + 3.0), (length, 24.0), BAR);
         canvas.write((from + length + label.width(), y), &bar.text, label);
+    }
+}
+
+/// A name that has room beside its bar: of a longer one both ends, because variants of a server
+/// differ in the last letters.
+fn fitting(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= NAME_CHARACTERS {
+        return name.to_owned();
+    }
+    let tail = (NAME_CHARACTERS - CUT.len()).div_ceil(2);
+    let head = NAME_CHARACTERS - CUT.len() - tail;
+    let (head, tail) = (&letters[..head], &letters[letters.len() - tail..]);
+    let text = |letters: &[char]| letters.iter().collect::<String>();
+    [&text(head), CUT, &text(tail)].concat()
+}
+
+impl Bars {
+    /// The bars that have room: where there are more, the baseline's and the best of the others.
+    fn of(title: String, bars: Vec<Bar>, baseline: &str, more_is_better: bool) -> Self {
+        let all = bars.len();
+        if all <= BARS {
+            return Self { title, bars };
+        }
+        let is_baseline = |bar: &Bar| bar.name == baseline;
+        let (mut bars, mut others): (Vec<Bar>, Vec<Bar>) = bars.into_iter().partition(is_baseline);
+        others.sort_by(|left, right| {
+            let order = left.value.total_cmp(&right.value);
+            if more_is_better {
+                order.reverse()
+            } else {
+                order
+            }
+        });
+        bars.extend(others);
+        bars.truncate(BARS);
+        Self {
+            // In front, because a long title loses its end.
+            title: format!("{BARS} of {all}: {title}"),
+            bars,
+        }
     }
 }
 
@@ -138,10 +181,10 @@ pub(super) fn bars_of_rounds(report: &Report) -> Option<Bars> {
         .iter()
         .map(|row| (row, bars_of_row(report, table, row)));
     // Of rows that are equal the first is taken.
-    let (row, mut bars) = rows.rev().max_by_key(|(_, bars)| bars.len())?;
-    bars.truncate(BARS);
+    let (row, bars) = rows.rev().max_by_key(|(_, bars)| bars.len())?;
     let title = format!("{} at {}, {}", table.title, plain(&row.workload), row.title);
-    (bars.len() > 1).then_some(Bars { title, bars })
+    let more_is_better = table.metric == Metric::RatePerS;
+    (bars.len() > 1).then(|| Bars::of(title, bars, &plain(&table.baseline), more_is_better))
 }
 
 fn bars_of_row(report: &Report, table: &RatioTable, row: &RatioRow) -> Vec<Bar> {
@@ -194,11 +237,58 @@ pub(super) fn bars_of_search(report: &FindReport) -> Option<Bars> {
         let (name, text) = (plain(&row.contender), whole(value));
         Some(Bar { name, value, text })
     };
-    let bars: Vec<Bar> = regular.filter_map(bar).take(BARS).collect();
+    let bars: Vec<Bar> = regular.filter_map(bar).collect();
     let title = format!(
         "requests/s at {} with {}",
         plain(&first.workload),
         first.goal.text
     );
-    (!bars.is_empty()).then_some(Bars { title, bars })
+    (!bars.is_empty()).then(|| Bars::of(title, bars, &plain(&first.contender), true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bars(values: &[f64]) -> Vec<Bar> {
+        let bar = |(number, value): (i32, &f64)| Bar {
+            name: format!("c{number}"),
+            value: *value,
+            text: String::new(),
+        };
+        (1..).zip(values).map(bar).collect()
+    }
+
+    #[track_caller]
+    fn check(values: &[f64], more_is_better: bool, title: &str, names: &[&str]) {
+        let found = Bars::of("req/s".to_owned(), bars(values), "c2", more_is_better);
+        let drawn: Vec<&str> = found.bars.iter().map(|bar| bar.name.as_str()).collect();
+        assert_eq!((found.title.as_str(), drawn.as_slice()), (title, names));
+    }
+
+    #[test]
+    fn of_many_bars_those_of_the_baseline_and_of_the_best_are_drawn() {
+        let values = [5.0, 1.0, 7.0, 2.0, 9.0, 8.0];
+        check(&values, true, "4 of 6: req/s", &["c2", "c5", "c6", "c3"]);
+        check(&values, false, "4 of 6: req/s", &["c2", "c4", "c1", "c3"]);
+    }
+
+    #[test]
+    fn bars_that_have_room_keep_their_order() {
+        let names = ["c1", "c2", "c3", "c4"];
+        check(&[5.0, 1.0, 7.0, 2.0], true, "req/s", &names);
+    }
+
+    #[test]
+    fn a_long_name_keeps_both_ends() {
+        let rows = [
+            ("nginx-optimized-workers-4", "nginx-opt...-workers-4"),
+            ("nginx-optimized-workers-8", "nginx-opt...-workers-8"),
+            ("twenty-two-letters-abc", "twenty-two-letters-abc"),
+        ];
+        for (name, text) in rows {
+            assert_eq!(fitting(name), text);
+            assert!(text.chars().count() <= NAME_CHARACTERS);
+        }
+    }
 }

@@ -43,9 +43,11 @@ impl Detail {
     }
 }
 
-/// The round of the median rate, of an even number the lower one; charts over time show it.
+/// The round of the median rate, of an even number the lower one; charts over time show it. Rates
+/// are held against each other as the page has them, so that of rounds that are equal there the
+/// page takes the same one.
 pub(super) fn median_round<'r>(cell: &Cell<'r>) -> Option<&'r str> {
-    let rate = |trial: &&TrialRecord| Measure::RatePerS.of(trial).unwrap_or(0.0);
+    let rate = |trial: &&TrialRecord| short(Measure::RatePerS.of(trial).unwrap_or(0.0));
     let mut measured: Vec<&TrialRecord> = cell.measured().collect();
     measured.sort_by(|left, right| rate(left).total_cmp(&rate(right)));
     let middle = measured.len().checked_sub(1)? / 2;

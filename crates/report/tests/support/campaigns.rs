@@ -3,10 +3,12 @@
 
 use bakeoff_plan::{Arrival, ConfigSource, Contender, Load, LoadModel, Plan, ServerChoice};
 use bakeoff_record::{
-    ConfigFile, ContenderKind, Hosts, LinkFacts, Record, Step, TrialRecord, When,
+    ConfigFile, ContenderKind, Hosts, LinkFacts, Record, Step, TrialEnd, TrialRecord, When,
 };
 
-use super::{contender, load, machine, plan, references, seed_of, traffic, trial, workload};
+use super::{
+    contender, load, machine, plan, references, seed_of, traffic, trial, unmeasured, workload,
+};
 
 /// Requests per second of the open loop, which every contender can carry.
 const OPEN_RATE: f64 = 4_000.0;
@@ -171,6 +173,19 @@ pub(crate) fn answer_late(record: &mut Record, contender: &str) {
         if let Some(asked) = steps.find(|it| it.step == Step::CheckAgain) {
             asked.took_s = 30.0;
         }
+    }
+}
+
+/// Lets the servers of a contender end before they answer, in every trial.
+pub(crate) fn fail(record: &mut Record, contender: &str) {
+    let trials = record.trials.iter_mut();
+    for trial in trials.filter(|it| it.contender == contender) {
+        unmeasured(trial);
+        trial.end = TrialEnd::Failed {
+            step: Step::Start,
+            cause: "the server ended with exit status 1 before it answered".into(),
+            message: None,
+        };
     }
 }
 

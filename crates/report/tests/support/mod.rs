@@ -22,13 +22,13 @@ use bakeoff_plan::{
 };
 use bakeoff_record::{
     AnswerCheck, Attempt, ConfigFile, ContenderKind, Course, HeaderBytes, Histogram,
-    MACHINE_SCHEMA, Machine, MachineLimits, MachineProcessors, MachineSystem, Negotiated,
-    OriginCounts, Pinned, Record, ServerFacts, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd,
-    TrialRecord, Warning, When,
+    MACHINE_SCHEMA, Machine, MachineLimits, MachineProcessors, MachineSettings, MachineSystem,
+    Negotiated, OriginCounts, Pinned, Record, ServerFacts, Step, StepTime, StopFacts, TRIAL_SCHEMA,
+    TrialEnd, TrialRecord, Warning, When,
 };
 
 #[allow(unused_imports)]
-pub(crate) use campaigns::{answer_late, campaign, large, measure_links, slow_down};
+pub(crate) use campaigns::{answer_late, campaign, fail, large, measure_links, slow_down};
 pub(crate) use traffic::Shape;
 
 /// The `Server` header that must stay text wherever it is shown.
@@ -286,6 +286,21 @@ fn machine() -> Machine {
         load_average: Some(0.12),
         command: ["bakeoff", "run", "synthetic"].map(String::from).to_vec(),
         started_at: "2026-11-21T04:00:00Z".into(),
+    }
+}
+
+/// Settings of the machine, for pages that are to show some.
+pub(crate) fn settings() -> MachineSettings {
+    let sysctls = [
+        ("net.core.somaxconn", "4096"),
+        ("net.ipv4.tcp_rmem", "4096\t131072\t6291456"),
+    ];
+    MachineSettings {
+        microcode: Some("0x2b000590".into()),
+        swap_bytes: Some(2_147_483_648),
+        sysctls: sysctls
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
     }
 }
 
