@@ -152,6 +152,27 @@ fn what_is_due_does_not_wait_for_a_connection_that_ends() {
 }
 
 #[test]
+fn what_waits_on_a_connection_that_ends_waits_for_the_server() {
+    // One stream at a time; the first answer holds its connection for half a second after a GOAWAY,
+    // which comes when another request waits for the stream.
+    let server = Server::h2(|asked| match (asked.link, asked.stream) {
+        (0, 1) => [
+            vec![Act::Send(ms(15), go_away(1, NO_ERROR))],
+            asked.hello(ms(500)),
+        ]
+        .concat(),
+        _ => asked.hello(ms(1)),
+    })
+    .on_open(|_, _| limit(1));
+    let spec = over_h2(open(100.0, 1), 4);
+    let result = check(&spec, server, &[(Outcome::Ok, 100)]).result;
+    let kept = result.schedule.as_ref().expect("an open loop has one");
+    assert_eq!(kept.slip.max(), Some(0));
+    // It was due after 10 ms.
+    assert!(kept.wait.max() >= Some(ms(490)), "{:?}", kept.wait.max());
+}
+
+#[test]
 fn an_open_loop_goes_on_after_each_goaway_and_sends_nothing_twice() {
     let carried = RefCell::new(Vec::new());
     let server = Server::h2(|asked| {
