@@ -319,6 +319,11 @@ impl<S> Streams<S> {
         self.session.said.clone()
     }
 
+    /// Whether the server said GOAWAY.
+    pub(crate) fn was_left(&self) -> bool {
+        self.session.is_left
+    }
+
     /// Whether the server ended the connection in order, by GOAWAY.
     pub(crate) fn was_left_in_order(&self) -> bool {
         self.session.is_left && self.session.is_graceful

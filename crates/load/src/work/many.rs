@@ -63,9 +63,23 @@ pub(crate) fn follow_up<D: Driver>(
     thread.tools.answers_are_short = ended > 0;
     open_streams(slot, thread, now);
     if is_drained(slot) {
-        let was_left = true;
-        end_in_order(slot, was_left, thread, now);
+        let whose = match slot.phase.was_left() {
+            true => Ended::Left,
+            false => Ended::GivenUp,
+        };
+        end_in_order(slot, whose, thread, now);
     }
+}
+
+/// By whom a connection was ended in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// The server closed it, and had not said that it would.
+    Closed,
+    /// The server said that it would.
+    Left,
+    /// This side sends no more requests on it.
+    GivenUp,
 }
 
 /// Whether the connection takes no more streams and carries none.
@@ -181,9 +195,9 @@ pub(crate) fn expire<D: Driver>(
 }
 
 /// The connection has ended in order, or carried all that it may: another takes its place.
-pub(crate) fn end_in_order<D: Driver>(
+pub(super) fn end_in_order<D: Driver>(
     slot: &mut Slot<D::Socket>,
-    was_left: bool,
+    ended: Ended,
     thread: &mut Thread<'_, D>,
     now: u64,
 ) {
@@ -193,11 +207,12 @@ pub(crate) fn end_in_order<D: Driver>(
     let most = thread.spec.connections.requests_per_connection;
     let is_used_up = most.is_some_and(|most| slot.carried >= most);
     let taken = slot.carried.saturating_sub(flights.withdrawn);
-    if !is_used_up {
+    if !is_used_up && ended != Ended::GivenUp {
         thread.ledger.counts.links.connections.closed_by_server += 1;
         thread.ledger.counts.links.carried.record(u64::from(taken));
     }
-    let is_unserved = flights.has_waiting() && flights.answered == 0 && !was_left;
+    let was_closed = ended == Ended::Closed;
+    let is_unserved = was_closed && flights.has_waiting() && flights.answered == 0;
     if flights.in_flight() > 0 || (is_unserved && !is_used_up) {
         return slot.fail(End::BEFORE_ANSWER, thread, now);
     }
