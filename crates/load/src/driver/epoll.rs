@@ -177,8 +177,17 @@ impl Driver for Epoll {
         self.take_stamped(socket, buffer)
     }
 
-    fn discard(&mut self, socket: &OwnedFd, most: usize) -> Result<usize, Errno> {
-        socket::drop_unread(socket, most)
+    fn discard(&mut self, socket: &OwnedFd, most: usize) -> Result<(usize, ReadTime), Errno> {
+        match self.stamps {
+            Stamps::Each { .. } => {
+                let (dropped, stamp) = socket::drop_stamped(socket, most)?;
+                Ok((dropped, self.stamped(stamp)))
+            }
+            Stamps::Some { .. } => {
+                let dropped = socket::drop_unread(socket, most)?;
+                Ok((dropped, ReadTime::at(now())))
+            }
+        }
     }
 
     fn close(&mut self, socket: OwnedFd) {

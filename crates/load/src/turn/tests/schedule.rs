@@ -472,6 +472,32 @@ fn an_open_loop_that_connects_as_needed_has_as_many_connections_as_answers_take(
     assert_eq!(opened(ms(195)), 20);
 }
 
+/// Each call takes 100 us, so an answer is read so long after it arrived. Its head and its body
+/// come apart, and a body that is not compared is dropped in the kernel.
+#[test]
+fn an_answer_ends_when_it_arrived_also_where_its_body_is_dropped() {
+    let costs = Costs {
+        call_ns: us(100),
+        byte_ns: 0,
+    };
+    let (head, body) = HELLO.split_at(HELLO.len() - 5);
+    for body_is_compared in [true, false] {
+        let mut spec = open(10.0, 1);
+        if !body_is_compared {
+            spec.exchanges[0].body = None;
+        }
+        let server = Server::new(|_| {
+            let head = Act::Send(ms(1), head.to_vec());
+            vec![head, Act::Send(ms(2), body.to_vec())]
+        });
+        let result = play_at(&spec, server, costs, &Control::default()).result;
+        assert_eq!(result.requests.ok, 10);
+        // Sending takes 100 us, too.
+        let arrived = (Some(us(2_100)), Some(us(2_100)));
+        assert_eq!((result.latency.min(), result.latency.max()), arrived);
+    }
+}
+
 #[test]
 fn each_part_of_the_window_says_how_its_requests_failed() {
     let spec = open(10.0, 10);
