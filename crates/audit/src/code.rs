@@ -41,7 +41,7 @@ pub enum Code {
     ScheduleKept,
     /// Requests due that had no end.
     Unended,
-    /// How late the engine sent where a connection was free.
+    /// How late the engine began requests where a client was free.
     SendLag,
     /// More requests in flight at the end than at the start.
     QueueGrows,

@@ -64,12 +64,12 @@ fn kept(result: &LoadResult) -> Option<Warning> {
     })
 }
 
-/// What waited because no connection was free is the server's doing.
+/// What waited for a client or its connection is the server's doing.
 fn behind(result: &LoadResult) -> Option<Warning> {
     let slip = result.schedule.as_ref()?.slip.quantile(0.99)? as f64;
     (is_open(result) && slip > SEND_LAG_NS).then(|| {
         let text = format!(
-            "1 % of the requests that found a connection free were sent {:.1} ms late or more",
+            "1 % of the requests that found a client free were begun {:.1} ms late or more",
             slip / 1e6
         );
         let hint =

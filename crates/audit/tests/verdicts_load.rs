@@ -334,8 +334,10 @@ fn a_queue_before_busy_clients_grows_too() {
             let balance = result.balance.as_mut().expect("it was counted");
             balance.ended = due - due * late / 1_000;
             (balance.begun, balance.in_flight) = (balance.ended, balance.carried_in);
+            let waited = due * waited / 100;
+            result.send_lag.record_n(1_000_000_000, waited);
             let kept = result.schedule.as_mut().expect("it is an open loop");
-            kept.wait.record_n(1_000_000_000, due * waited / 100);
+            kept.wait.record_n(1_000_000_000, waited);
         })
     };
     let grows = |judgement: &Judgement| {
@@ -347,6 +349,16 @@ fn a_queue_before_busy_clients_grows_too() {
     assert!(text_of(&grown, Code::QueueGrows).contains("waited for a client"));
     assert!(!grows(&behind(333, 20)), "few waited");
     assert!(!grows(&behind(5, 95)), "as many ended as were due");
+    let connecting = judge_open(|result| {
+        let due = result.requests.due.unwrap_or(0);
+        let balance = result.balance.as_mut().expect("it was counted");
+        balance.ended = due - due / 3;
+        (balance.begun, balance.in_flight) = (balance.ended, balance.carried_in);
+        // Each found a client free, which had to connect.
+        let kept = result.schedule.as_mut().expect("it is an open loop");
+        kept.wait.record_n(2_000_000, due);
+    });
+    assert!(!grows(&connecting), "no request waited for a client");
 }
 
 #[test]

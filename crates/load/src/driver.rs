@@ -58,7 +58,7 @@ pub(crate) trait Driver {
     ) -> Result<(usize, ReadTime), Errno>;
 
     /// Drops up to `most` bytes that were received, unread; 0 at the end of the stream.
-    fn discard(&mut self, socket: &Self::Socket, most: usize) -> Result<usize, Errno>;
+    fn discard(&mut self, socket: &Self::Socket, most: usize) -> Result<(usize, ReadTime), Errno>;
 
     /// Ends a connection.
     fn close(&mut self, socket: Self::Socket);

@@ -34,7 +34,7 @@ const GAPS_MAX: usize = 1_000;
 /// Where a request comes from. Times are nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Origin {
-    /// When it began: it was due, and there was a place for it.
+    /// When it began: it was due, and there was a place for it, though perhaps no connection yet.
     pub(crate) began: u64,
     /// When it was due; the time it was sent in a closed loop.
     pub(crate) intended: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Origin {
     pub(crate) exchange: u32,
     /// Whether its answer's body is compared byte by byte.
     pub(crate) check: bool,
-    /// Whether no connection was free when it was due.
+    /// Whether no place was free when it was due.
     pub(crate) was_short: bool,
 }
 
@@ -127,8 +127,8 @@ pub(crate) struct Ledger {
     last_sent: u64,
     /// When a request last ended.
     pub(crate) last_done: u64,
-    /// The most that this thread was late since nothing was in flight, in sending or in turning to
-    /// what is due and to answers, nanoseconds.
+    /// The most that this thread was late since nothing was in flight, in beginning requests or in
+    /// turning to what is due and to answers, nanoseconds.
     pub(crate) late_ns: u64,
     /// Whether latencies are still kept one by one.
     samples_latencies: bool,
@@ -203,6 +203,9 @@ impl Ledger {
     }
 
     /// A request was sent at `now`; `blocked_ns` is how long the limit of streams kept it.
+    ///
+    /// Where its connection was ready it is sent in the moment in which it begins. Otherwise it
+    /// waits from then on for the server: for a connection, its handshakes or room for a stream.
     #[inline(always)]
     pub(crate) fn sent(&mut self, origin: &Origin, blocked_ns: u64, now: u64) {
         if self.samples_latencies && self.stage == Stage::Open {
@@ -216,18 +219,22 @@ impl Ledger {
         if !self.is_open_loop {
             return;
         }
-        let late_ns = now.saturating_sub(origin.intended);
-        let is_servers = origin.was_short || blocked_ns > 0;
-        if !is_servers {
-            self.late_ns = self.late_ns.max(late_ns);
-        }
+        let lag_ns = now.saturating_sub(origin.intended);
+        let wait_ns = if origin.was_short {
+            lag_ns
+        } else {
+            now.saturating_sub(origin.began)
+        };
+        let slip_ns = lag_ns.saturating_sub(wait_ns);
+        self.late_ns = self.late_ns.max(slip_ns);
         if self.window.holds(origin.intended) {
             let schedule = &mut self.counts.schedule;
-            schedule.send_lag.record(late_ns);
-            if is_servers {
-                schedule.wait.record(late_ns);
-            } else {
-                schedule.slip.record(late_ns);
+            schedule.send_lag.record(lag_ns);
+            if !origin.was_short {
+                schedule.slip.record(slip_ns);
+            }
+            if origin.was_short || wait_ns > 0 {
+                schedule.wait.record(wait_ns);
             }
         }
     }

@@ -159,6 +159,20 @@ impl OpenPace {
         !self.idle.is_empty() || !self.spare.is_empty()
     }
 
+    /// How long what is due has been left alone at `now` although a place was free for it,
+    /// nanoseconds: what was due before a place was free waited for the server until then.
+    #[inline]
+    pub(crate) fn left_alone_ns(&mut self, now: u64) -> u64 {
+        if !self.may_have_free() {
+            return 0;
+        }
+        let Some(due) = self.next_due() else {
+            return 0;
+        };
+        let free_from = self.short_at.map_or(0, |short_at| short_at + 1);
+        now.saturating_sub(due.max(free_from))
+    }
+
     /// A place on a slot's connection became free at `since`.
     #[inline]
     pub(crate) fn put_idle(&mut self, permit: (u32, u32), since: u64) {
@@ -245,6 +259,24 @@ mod tests {
             due(2, 7, false),
             "one was free by then"
         );
+    }
+
+    #[test]
+    fn what_waits_for_a_place_is_left_alone_only_from_when_one_is_free() {
+        let mut pace = pace(u64::MAX);
+        pace.begin_at(ms(10), ms(100));
+        assert_eq!(pace.left_alone_ns(ms(12)), 0, "no place is free");
+        pace.put_spare(1, ms(15));
+        assert_eq!(pace.left_alone_ns(ms(15)), 0);
+        assert_eq!(pace.left_alone_ns(ms(17)), ms(2));
+        assert_eq!(pace.take(ms(17), any), due(10, 1, true));
+        assert_eq!(pace.left_alone_ns(ms(18)), 0, "it has no place any more");
+        pace.put_idle((1, 1), ms(18));
+        while pace.take(ms(18), any).is_some() {
+            pace.put_idle((1, 1), ms(18));
+        }
+        assert_eq!(pace.left_alone_ns(ms(18)), 0, "nothing is due");
+        assert_eq!(pace.left_alone_ns(ms(22)), ms(3), "a place was free at 19");
     }
 
     #[test]

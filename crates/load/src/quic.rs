@@ -31,6 +31,7 @@ mod link;
 mod loss;
 mod reading;
 mod session;
+mod silence;
 mod streams;
 
 use datagrams::PAYLOAD_MAX;

@@ -83,6 +83,15 @@ impl<S> Phase<S> {
         }
     }
 
+    /// Whether the server said that it ends the connection.
+    pub(crate) fn was_left(&self) -> bool {
+        match self {
+            Self::Ready(Link::Streams(streams)) => streams.was_left(),
+            Self::Ready(Link::Quic(quic)) => quic.session.is_going_away(),
+            _ => false,
+        }
+    }
+
     /// Whether the server said that it ends the connection, without an error.
     fn was_left_in_order(&self) -> bool {
         match self {
@@ -390,7 +399,7 @@ impl<S> Slot<S> {
         {
             self.fail(End::Late(late, timeout_s), thread, now);
         } else if matches!(self.requests, Requests::Many(_)) {
-            many::expire(self, &End::Late(Late::Answer, timeout_s), thread, now);
+            many::expire(self, thread, now);
         }
         self.note_deadline(thread);
     }

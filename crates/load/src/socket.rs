@@ -142,6 +142,13 @@ pub(crate) fn drop_unread(socket: &OwnedFd, most: usize) -> Result<usize, Errno>
     }
 }
 
+/// [`drop_unread`], and when the last of it arrived by the real-time clock, if the kernel stamped
+/// it.
+pub(crate) fn drop_stamped(socket: &OwnedFd, most: usize) -> Result<(usize, Option<u64>), Errno> {
+    let dropped = bakeoff_udp::discard(socket, most)?;
+    Ok((dropped.length, dropped.stamp))
+}
+
 fn last_errno() -> Errno {
     let code = io::Error::last_os_error()
         .raw_os_error()

@@ -363,12 +363,9 @@ impl<'a, D: Driver> Loop<'a, D> {
     /// have waited as long.
     #[inline]
     fn note_late(&mut self, now: u64) {
-        if let Pace::Open(pace) = &mut self.thread.pace
-            && pace.may_have_free()
-            && let Some(due) = pace.next_due()
-        {
+        if let Pace::Open(pace) = &mut self.thread.pace {
             let late_ns = &mut self.thread.ledger.late_ns;
-            *late_ns = (*late_ns).max(now.saturating_sub(due));
+            *late_ns = (*late_ns).max(pace.left_alone_ns(now));
         }
     }
 

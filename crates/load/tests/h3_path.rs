@@ -112,6 +112,24 @@ fn silence_ends_a_connection_by_the_shorter_idle_timeout() {
 }
 
 #[test]
+fn a_connection_that_owes_answers_is_kept_open_until_their_timeout() {
+    // The server acknowledges what it is asked for, and never answers.
+    let ways = Ways {
+        idle: Duration::from_millis(6_500),
+        ..Ways::default()
+    };
+    let mut spec = spec(serve_in(ways, |_| Act::Nothing));
+    spec.count = Some(12);
+    spec.load.timeout_s = 7.0;
+    let result = load(&spec);
+    assert_eq!(result.outcomes.of(Outcome::Timeout), 12);
+    let sample = &result.error_samples["timeout"];
+    assert!(!sample.contains("idle timeout"), "{sample}");
+    let closes = result.quic.expect("a ledger").closes;
+    assert!(!closes.contains_key(&CloseKind::Idle), "{closes:?}");
+}
+
+#[test]
 fn a_connection_that_idled_out_unused_fails_no_request() {
     let mut spec = spec(serve_in(impatient(), |_| Act::Answer(HELLO)));
     spec.count = None;

@@ -127,7 +127,7 @@ pub struct Backlog {
 pub struct Engine {
     /// Share of the window that its busiest thread worked; `None` where that is not known.
     pub busy: Option<f64>,
-    /// How late it was where a connection was free; `None` where nothing was sent or it is not
+    /// How late it was where a client was free; `None` where nothing was sent or it is not
     /// known.
     pub slip: Option<Slip>,
     /// Requests that could not be sent: no file, port or memory on this side.
@@ -136,7 +136,7 @@ pub struct Engine {
     pub unbegun: u64,
 }
 
-/// How late requests were sent that found a free connection, nanoseconds.
+/// How late requests were begun that found a client free, nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slip {
     /// 99 % of them no later than this.

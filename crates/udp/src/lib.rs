@@ -27,6 +27,13 @@ pub const SOCKET_BYTES: usize = 4 << 20;
 #[repr(align(8))]
 struct Control([u8; 128]);
 
+/// Where a receive call puts what came.
+enum Place<'a> {
+    Room(&'a mut [MaybeUninit<u8>]),
+    /// Nowhere: up to so many bytes are dropped.
+    Nowhere(usize),
+}
+
 /// An address as the kernel writes it.
 union Name {
     storage: libc::sockaddr_storage,
@@ -137,7 +144,16 @@ pub fn send(
 /// As the kernel gives them.
 #[inline]
 pub fn receive(socket: &OwnedFd, room: &mut [MaybeUninit<u8>]) -> Result<Received, Errno> {
-    receive_named(socket, room, None)
+    receive_named(socket, Place::Room(room), None)
+}
+
+/// Drops up to `most` bytes that a TCP socket has received, without copying them out (tcp(7),
+/// `MSG_TRUNC`). At the end of the stream [`Received::length`] is 0.
+///
+/// # Errors
+/// As the kernel gives them; `FAULT` where it cannot drop what the socket received.
+pub fn discard(socket: &OwnedFd, most: usize) -> Result<Received, Errno> {
+    receive_named(socket, Place::Nowhere(most), None)
 }
 
 /// As [`receive`], with the address of the sender; all datagrams are of one sender.
@@ -150,7 +166,7 @@ pub fn receive_from(
     room: &mut [MaybeUninit<u8>],
 ) -> Result<(Received, SocketAddr), Errno> {
     let mut name = MaybeUninit::<Name>::zeroed();
-    let received = receive_named(socket, room, Some(&mut name))?;
+    let received = receive_named(socket, Place::Room(room), Some(&mut name))?;
     // SAFETY: an address of zeros is a value, and the kernel has written the one of the family that
     // it names.
     let from = address_of(unsafe { name.assume_init_ref() });
@@ -160,17 +176,19 @@ pub fn receive_from(
 #[inline]
 fn receive_named(
     socket: &OwnedFd,
-    room: &mut [MaybeUninit<u8>],
+    place: Place<'_>,
     name: Option<&mut MaybeUninit<Name>>,
 ) -> Result<Received, Errno> {
     let mut control = Control([0; 128]);
-    let mut part = libc::iovec {
-        iov_base: room.as_mut_ptr().cast(),
-        iov_len: room.len(),
+    let (iov_base, iov_len, flags) = match place {
+        Place::Room(room) => (room.as_mut_ptr().cast(), room.len(), 0),
+        Place::Nowhere(most) => (std::ptr::null_mut(), most, libc::MSG_TRUNC),
     };
-    // SAFETY: as in `send`; the kernel writes at most `iov_len` bytes to `room`, and as many as
-    // `msg_namelen` to `name`. The CMSG macros stay inside what the kernel says it wrote to
-    // `control`, and what is read is of the length of its type.
+    let mut part = libc::iovec { iov_base, iov_len };
+    // SAFETY: as in `send`; the kernel writes at most `iov_len` bytes to a room, and as many as
+    // `msg_namelen` to `name`. To a null pointer it writes nothing: with MSG_TRUNC a TCP socket
+    // does not, and for any other socket that is an error. The CMSG macros stay inside what the
+    // kernel says it wrote to `control`, and what is read is of the length of its type.
     unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         if let Some(name) = name {
@@ -181,7 +199,7 @@ fn receive_named(
         message.msg_iovlen = 1;
         message.msg_control = control.0.as_mut_ptr().cast();
         message.msg_controllen = control.0.len() as _;
-        let read = libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0);
+        let read = libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags);
         let Ok(length) = usize::try_from(read) else {
             return Err(last_errno());
         };
@@ -266,7 +284,8 @@ fn last_errno() -> Errno {
 
 #[cfg(test)]
 mod tests {
-    use std::net::UdpSocket;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
 
     use super::*;
 
@@ -276,6 +295,25 @@ mod tests {
         let socket = OwnedFd::from(socket);
         prepare(&socket, address).expect("any kernel can");
         (socket, address)
+    }
+
+    #[test]
+    fn what_a_tcp_socket_received_is_dropped_up_to_where_it_is_wanted() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("it is bound");
+        let mut near = TcpStream::connect(address).expect("it listens");
+        let (far, _) = listener.accept().expect("it was connected to");
+        near.write_all(b"dropped kept").expect("sent");
+        drop(near);
+        let far = OwnedFd::from(far);
+        let length = |received: Result<Received, Errno>| received.map(|it| it.length);
+        assert_eq!(length(discard(&far, 8)), Ok(8));
+        let mut room = [MaybeUninit::<u8>::zeroed(); 16];
+        assert_eq!(length(receive(&far, &mut room)), Ok(4));
+        assert_eq!(length(discard(&far, 8)), Ok(0), "the end of the stream");
+        let (datagrams, there) = socket("127.0.0.1:0");
+        send(&datagrams, Some(there), b"to itself", 9).expect("sent");
+        assert_eq!(length(discard(&datagrams, 9)), Err(Errno::FAULT));
     }
 
     #[test]

@@ -124,14 +124,14 @@ fn unended(subject: &Subject<'_>) -> Option<Check> {
     Some(Check::new(Code::Unended, level, text).figures(share, limit))
 }
 
-/// How late the engine was by itself: only requests that found a free connection count, because
-/// for a connection it is the server that is waited for. Records written before the two were
-/// counted apart hold them together.
+/// How late the engine was by itself: only requests that found a client free count, and only until
+/// they were begun, because for a client or its connection it is the server that is waited for.
+/// Records written before the two were counted apart hold them together.
 fn send_lag(subject: &Subject<'_>) -> Check {
     let result = subject.result;
     let (lag, words) = match &result.schedule {
-        Some(kept) => (&kept.slip, "requests with a free connection"),
-        None => (&result.send_lag, "requests"),
+        Some(kept) => (&kept.slip, "requests that found a client free were begun"),
+        None => (&result.send_lag, "requests were sent"),
     };
     let Some(lag) = lag.quantile(0.99) else {
         let waited = result
@@ -139,7 +139,7 @@ fn send_lag(subject: &Subject<'_>) -> Check {
             .as_ref()
             .is_some_and(|it| it.wait.count() > 0);
         let reason = match waited {
-            true => "no request found a free connection, so the engine's own delay is not known",
+            true => "no request found a client free, so the engine's own delay is not known",
             false => "the engine did not record when requests were really sent",
         };
         return Check::not_run(Code::SendLag, reason);
@@ -152,8 +152,8 @@ fn send_lag(subject: &Subject<'_>) -> Check {
         Level::Suspect
     };
     let text = format!(
-        "99 % of {words} were sent within {:.3} ms of their time; latency counts from the \
-         intended time, so a lag is in it",
+        "99 % of {words} within {:.3} ms of their time; latency counts from the intended time, so \
+         a lag is in it",
         lag / 1e6
     );
     Check::new(Code::SendLag, level, text).figures(lag, limit)
@@ -190,10 +190,12 @@ fn queue_grows(subject: &Subject<'_>) -> Option<Check> {
 }
 
 /// The queue before clients that are all busy: what waits in it is not in flight, whose number
-/// stays the clients'. Then fewer requests end in the window than are due in it.
+/// stays the clients'. Then fewer requests end in the window than are due in it. All that were sent
+/// without a slip waited for a client; those that wait for their connection alone are in flight.
 fn behind_clients(subject: &Subject<'_>, due: u64) -> Option<Check> {
     let result = subject.result;
-    let waited = result.schedule.as_ref()?.wait.count();
+    let slipped = result.schedule.as_ref()?.slip.count();
+    let waited = result.send_lag.count().saturating_sub(slipped);
     let ended = result.balance?.ended;
     let share = due.saturating_sub(ended) as f64 / due as f64;
     if waited <= due / 2 || share <= QUEUE_GROWTH_SHARE {

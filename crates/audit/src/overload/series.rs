@@ -208,7 +208,7 @@ pub struct Series {
     pub patience_s: f64,
     /// How the server ended by itself.
     pub died: Option<String>,
-    /// 99 % of the requests that found a free connection were sent within this, nanoseconds.
+    /// 99 % of the requests that found a client free were begun within this, nanoseconds.
     pub slip_p99_ns: Option<u64>,
     /// 99 % of all right answers took no longer, nanoseconds.
     pub p99_ns: Option<u64>,

@@ -291,6 +291,16 @@ impl<W: World> Invented<W> {
         }
         found
     }
+
+    /// When so many bytes arrived that were just read.
+    fn read_time(&self, number: usize, bytes: usize) -> ReadTime {
+        let mut time = ReadTime::at(self.notes.now.get());
+        let link = &self.links[number];
+        if self.stamps && bytes > 0 && link.flood.is_none() {
+            time.arrived = link.arrived;
+        }
+        time
+    }
 }
 
 impl Link {
@@ -421,17 +431,13 @@ impl<W: World> Driver for Invented<W> {
     fn take(&mut self, socket: &usize, buffer: &mut [u8]) -> Result<(usize, ReadTime), Errno> {
         let bytes = self.look(*socket, buffer.len())?;
         self.links[*socket].drain(&mut buffer[..bytes]);
-        let mut time = ReadTime::at(self.notes.now.get());
-        if self.stamps && bytes > 0 && self.links[*socket].flood.is_none() {
-            time.arrived = self.links[*socket].arrived;
-        }
-        Ok((bytes, time))
+        Ok((bytes, self.read_time(*socket, bytes)))
     }
 
-    fn discard(&mut self, socket: &usize, most: usize) -> Result<usize, Errno> {
+    fn discard(&mut self, socket: &usize, most: usize) -> Result<(usize, ReadTime), Errno> {
         let bytes = self.look(*socket, most)?;
         self.links[*socket].drain(&mut vec![0; bytes]);
-        Ok(bytes)
+        Ok((bytes, self.read_time(*socket, bytes)))
     }
 
     fn close(&mut self, socket: usize) {

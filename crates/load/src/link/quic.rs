@@ -100,7 +100,7 @@ impl<S> QuicLink<S> {
         let Some(quic) = &mut thread.tools.quic else {
             return Polled::default();
         };
-        self.session.handle_timeout(quic.instant(now));
+        self.session.handle_timeout(quic, now);
         let mut sink = sink(&mut thread.ledger, thread.spec, ReadTime::at(now));
         self.session.poll(flights, &mut quic.memo, &mut sink)
     }
@@ -163,8 +163,7 @@ impl<S> QuicLink<S> {
         if self.session.has_unsent() {
             thread.driver.watch_writing(&self.socket, token);
         }
-        if let Some(timeout) = self.session.timeout() {
-            let timeout = quic.nanos(timeout);
+        if let Some(timeout) = self.session.timeout(quic) {
             quic.timers.set(slot, timeout, &mut self.session.entered);
         }
         Ok(())

@@ -202,8 +202,8 @@ impl<S> Serial<S> {
                 self.reader.droppable()
             };
             if droppable > 0 {
-                if let Some(read) = self.drop_body(droppable, thread, greed, intake) {
-                    return (read, ReadTime::at(thread.driver.now()));
+                if let Some(dropped) = self.drop_body(droppable, thread, greed, intake) {
+                    return dropped;
                 }
                 continue;
             }
@@ -273,27 +273,32 @@ impl<S> Serial<S> {
         thread: &mut Thread<'_, D>,
         greed: &Greed,
         intake: &mut Intake,
-    ) -> Option<Read> {
+    ) -> Option<(Read, ReadTime)> {
         let most = droppable.min(DROP_BYTES_MAX) as usize;
-        match thread.driver.discard(&self.line.socket, most) {
-            Ok(0) => return Some(self.at_end()),
-            Ok(dropped) => {
+        let read = match thread.driver.discard(&self.line.socket, most) {
+            Ok((0, _)) => Some(self.at_end()),
+            Ok((dropped, time)) => {
                 thread.ledger.counts.meter.read(dropped);
                 intake.bytes += dropped as u64;
                 if let Some(response) = self.reader.handle_dropped(dropped as u64) {
-                    return Some(whole(response));
+                    return Some((whole(response), time));
                 }
                 if dropped < most && !self.line.ended {
-                    return Some(Read::Drained);
+                    return Some((Read::Drained, time));
                 }
+                None
             }
-            Err(Errno::AGAIN) => return Some(self.drained()),
-            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => Some(self.drained()),
+            Err(Errno::INTR) => None,
             // A socket file's kernel code cannot drop.
-            Err(Errno::FAULT) => self.drops = false,
-            Err(errno) => return Some(failed(End::Read(errno))),
-        }
-        intake.is_full(greed).then_some(Read::Unread)
+            Err(Errno::FAULT) => {
+                self.drops = false;
+                None
+            }
+            Err(errno) => Some(failed(End::Read(errno))),
+        };
+        let read = read.or_else(|| intake.is_full(greed).then_some(Read::Unread))?;
+        Some((read, ReadTime::at(thread.driver.now())))
     }
 
     /// The end of the stream in the clear.

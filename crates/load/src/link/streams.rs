@@ -108,9 +108,10 @@ impl<S> Streams<S> {
         })
     }
 
-    /// Ends the stream of a request whose answer is not wanted any more.
-    pub(crate) fn cancel(&mut self, token: u32, h2: &mut H2) {
-        self.session.client.cancel(token, &mut h2.frames);
+    /// Ends the stream of a request whose answer is not wanted any more. Returns whether the
+    /// server's windows kept it from being sent whole.
+    pub(crate) fn cancel(&mut self, token: u32, h2: &mut H2) -> bool {
+        self.session.client.cancel(token, &mut h2.frames)
     }
 
     /// Writes the frames that were made, and request bodies as far as the server's windows and
@@ -317,6 +318,11 @@ impl<S> Streams<S> {
     /// The error by which the server said that it ends the connection.
     pub(crate) fn said(&self) -> Option<Box<str>> {
         self.session.said.clone()
+    }
+
+    /// Whether the server said GOAWAY.
+    pub(crate) fn was_left(&self) -> bool {
+        self.session.is_left
     }
 
     /// Whether the server ended the connection in order, by GOAWAY.

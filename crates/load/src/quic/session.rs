@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use super::datagrams::Datagrams;
 use super::link::Link;
 use super::reading::Reading;
+use super::silence::Silence;
 use super::streams::Streams;
 use super::{Quic, Ready};
 use crate::driver::Driver;
@@ -41,6 +42,7 @@ pub(crate) struct Session {
     pub(crate) entered: Option<u64>,
     /// When a datagram was last received.
     pub(crate) last_received: u64,
+    silence: Silence,
 }
 
 /// How far a connection has come.
@@ -137,6 +139,7 @@ impl Session {
             is_marked: false,
             entered: None,
             last_received: now,
+            silence: Silence::default(),
         };
         if quic.dialing.early_data && session.connection.has_0rtt() {
             session.stage.is_early = true;
@@ -182,16 +185,22 @@ impl Session {
     }
 
     /// When the connection wants to be looked at.
-    pub(crate) fn timeout(&mut self) -> Option<Instant> {
+    pub(crate) fn timeout(&mut self, quic: &Quic) -> Option<u64> {
         if self.reading.is_behind() {
             // What was left is due now, or as long ago.
-            return Some(self.link.begun());
+            return Some(quic.nanos(self.link.begun()));
         }
-        self.connection.poll_timeout()
+        let timeout = self.connection.poll_timeout().map(|at| quic.nanos(at));
+        let owes = !self.streams.is_empty();
+        let asks_at = owes.then(|| self.silence.asks_at(self.last_received));
+        timeout.into_iter().chain(asks_at).min()
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        self.connection.handle_timeout(now);
+    pub(crate) fn handle_timeout(&mut self, quic: &Quic, now: u64) {
+        self.connection.handle_timeout(quic.instant(now));
+        if !self.streams.is_empty() && self.silence.asks(self.last_received, now) {
+            self.connection.ping();
+        }
     }
 
     /// Opens a stream for the request that waits longest, if there is one and room for it.
@@ -214,6 +223,9 @@ impl Session {
             flight.response.begin(request.is_to_head);
             flight.stream = stream;
             flight.unsent = request.bytes.clone();
+            if self.streams.is_empty() {
+                self.silence.begin(now);
+            }
             self.streams.open(stream, token);
             write(&mut self.connection, flight);
             Attempt::Opened

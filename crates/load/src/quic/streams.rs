@@ -45,6 +45,12 @@ impl Streams {
         }
     }
 
+    /// Whether no stream is open.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
     /// The tokens of open streams, the last stream's first.
     pub(super) fn tokens_from_last(&self) -> impl Iterator<Item = u32> {
         let tokens = self.tokens.iter().rev().copied();

@@ -63,9 +63,23 @@ pub(crate) fn follow_up<D: Driver>(
     thread.tools.answers_are_short = ended > 0;
     open_streams(slot, thread, now);
     if is_drained(slot) {
-        let was_left = true;
-        end_in_order(slot, was_left, thread, now);
+        let whose = match slot.phase.was_left() {
+            true => Ended::Left,
+            false => Ended::GivenUp,
+        };
+        end_in_order(slot, whose, thread, now);
     }
+}
+
+/// By whom a connection was ended in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// The server closed it, and had not said that it would.
+    Closed,
+    /// The server said that it would.
+    Left,
+    /// This side sends no more requests on it.
+    GivenUp,
 }
 
 /// Whether the connection takes no more streams and carries none.
@@ -137,12 +151,7 @@ pub(crate) fn open_streams<D: Driver>(
 }
 
 /// Ends the requests of a connection that carries many at once that are too old.
-pub(crate) fn expire<D: Driver>(
-    slot: &mut Slot<D::Socket>,
-    end: &End,
-    thread: &mut Thread<'_, D>,
-    now: u64,
-) {
+pub(crate) fn expire<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>, now: u64) {
     let (free_before, is_ready) = (slot.requests.free(), slot.is_ready());
     let Requests::Many(flights) = &mut slot.requests else {
         return;
@@ -154,22 +163,33 @@ pub(crate) fn expire<D: Driver>(
         }
         _ => false,
     };
-    let never = End::Late(Late::Stream, thread.spec.load.timeout_s);
-    let end = if is_never_allowed { &never } else { end };
+    let seconds = thread.spec.load.timeout_s;
     let (link, h2) = (&mut slot.phase, &mut thread.tools.h2);
-    let cancel = |token| match (&mut *link, &mut *h2) {
-        (Phase::Ready(Link::Quic(quic)), _) => quic.session.cancel(token),
-        (Phase::Ready(Link::Streams(streams)), Some(h2)) => streams.cancel(token, h2),
-        _ => {}
+    let cancel = |token| {
+        let was_held = match (&mut *link, &mut *h2) {
+            (Phase::Ready(Link::Streams(streams)), Some(h2)) => streams.cancel(token, h2),
+            (Phase::Ready(Link::Quic(quic)), _) => {
+                quic.session.cancel(token);
+                false
+            }
+            _ => false,
+        };
+        let late = if was_held { Late::Window } else { Late::Answer };
+        End::Late(late, seconds)
     };
-    flights.expire(thread.timeout_ns, is_ready, end, &mut sink, cancel);
+    let unsent = if is_never_allowed {
+        Late::Stream
+    } else {
+        Late::Answer
+    };
+    let unsent = End::Late(unsent, seconds);
+    flights.expire(thread.timeout_ns, is_ready, &unsent, &mut sink, cancel);
     if !is_ready || slot.requests.free() == free_before {
         return;
     }
     if let Phase::Ready(Link::Quic(quic)) = &slot.phase
         && quic.is_silent(thread.timeout_ns, now)
     {
-        let seconds = thread.spec.load.timeout_s;
         let lost = Lost {
             outcome: Outcome::Timeout,
             kind: CloseKind::Timeout,
@@ -181,9 +201,9 @@ pub(crate) fn expire<D: Driver>(
 }
 
 /// The connection has ended in order, or carried all that it may: another takes its place.
-pub(crate) fn end_in_order<D: Driver>(
+pub(super) fn end_in_order<D: Driver>(
     slot: &mut Slot<D::Socket>,
-    was_left: bool,
+    ended: Ended,
     thread: &mut Thread<'_, D>,
     now: u64,
 ) {
@@ -193,11 +213,12 @@ pub(crate) fn end_in_order<D: Driver>(
     let most = thread.spec.connections.requests_per_connection;
     let is_used_up = most.is_some_and(|most| slot.carried >= most);
     let taken = slot.carried.saturating_sub(flights.withdrawn);
-    if !is_used_up {
+    if !is_used_up && ended != Ended::GivenUp {
         thread.ledger.counts.links.connections.closed_by_server += 1;
         thread.ledger.counts.links.carried.record(u64::from(taken));
     }
-    let is_unserved = flights.has_waiting() && flights.answered == 0 && !was_left;
+    let was_closed = ended == Ended::Closed;
+    let is_unserved = was_closed && flights.has_waiting() && flights.answered == 0;
     if flights.in_flight() > 0 || (is_unserved && !is_used_up) {
         return slot.fail(End::BEFORE_ANSWER, thread, now);
     }

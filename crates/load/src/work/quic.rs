@@ -177,7 +177,7 @@ pub(super) fn lose<D: Driver>(
     let links = &mut thread.ledger.counts.links;
     if by_server && was_left && in_flight == 0 {
         links.count_close(lost.kind);
-        return many::end_in_order(slot, was_left, thread, now);
+        return many::end_in_order(slot, many::Ended::Left, thread, now);
     }
     links.connections.failed += u64::from(is_early);
     links.count_close(lost.kind);

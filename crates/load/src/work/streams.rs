@@ -88,13 +88,16 @@ pub(super) fn read<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_
         return false;
     }
     let taken = streams.read(flights, thread, &slot.greed, &mut intake);
-    let was_left = streams.was_left_in_order();
+    let ended = match streams.was_left_in_order() {
+        true => many::Ended::Left,
+        false => many::Ended::Closed,
+    };
     let now = thread.driver.now();
     note_settings(slot, thread, now);
     match taken {
         Taken::Drained => many::go_on(slot, free_before, intake, (false, from), thread, now),
         Taken::Unread => many::go_on(slot, free_before, intake, (true, from), thread, now),
-        Taken::End => many::end_in_order(slot, was_left, thread, now),
+        Taken::End => many::end_in_order(slot, ended, thread, now),
         Taken::Failed(end) => fail(slot, end, thread, now),
     }
     slot.generation == generation && slot.is_ready()

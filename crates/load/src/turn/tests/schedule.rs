@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use bakeoff_plan::Schedule;
 
 use super::*;
-use crate::driver::invented::Act;
+use crate::driver::invented::{Act, Door};
 
 /// When a load begins its requests, after its start.
 pub(super) fn planned(spec: &LoadSpec) -> Vec<u64> {
@@ -258,6 +258,51 @@ fn slip_is_the_engines_and_wait_the_servers() {
     );
 }
 
+/// A hundred a second, each on a connection of its own that takes 5 ms to be let in.
+fn each_on_its_own(waiting: Waiting) -> LoadResult {
+    let mut spec = open(100.0, 8);
+    spec.load.connect = Connect::AsNeeded;
+    spec.connections.requests_per_connection = Some(1);
+    spec.pacing.waiting = waiting;
+    let server = Server::after(ms(1)).at_door(|_, _| Door::Opens(ms(5)));
+    let result = play(&spec, server).result;
+    assert_eq!((result.requests.ok, result.connections.opened), (100, 100));
+    result
+}
+
+#[test]
+fn connecting_is_a_wait_and_no_slip() {
+    let result = each_on_its_own(Waiting::Nap);
+    let kept = result.schedule.as_ref().expect("an open loop has one");
+    assert_eq!((kept.slip.count(), kept.slip.max()), (100, Some(0)));
+    assert_eq!(kept.wait.count(), 100);
+    assert_eq!(
+        (kept.wait.min(), kept.wait.max()),
+        (Some(ms(5)), Some(ms(5)))
+    );
+    assert_eq!(result.send_lag.max(), Some(ms(5)));
+    assert_eq!(result.latency.max(), Some(ms(6)));
+    assert_eq!(kept.punctual.min(), Some(ms(6)), "the engine was on time");
+}
+
+#[test]
+fn who_begins_late_and_then_connects_has_a_slip_and_a_wait() {
+    let result = each_on_its_own(Waiting::Slack(Duration::from_millis(2)));
+    let kept = result.schedule.as_ref().expect("an open loop has one");
+    // All but the first are begun 2 ms late: the loop turns when the window opens.
+    assert_eq!((kept.slip.count(), kept.slip.max()), (100, Some(ms(2))));
+    assert_eq!(
+        (kept.wait.count(), kept.wait.min(), kept.wait.max()),
+        (100, Some(ms(5)), Some(ms(5)))
+    );
+    assert_eq!(result.send_lag.max(), Some(ms(7)));
+    assert_eq!(result.latency.max(), Some(ms(8)));
+    assert_eq!(
+        (kept.punctual.min(), kept.punctual.max()),
+        (Some(ms(6)), Some(ms(6)))
+    );
+}
+
 #[test]
 fn past_its_deadline_a_request_is_shed_and_counted() {
     let mut spec = open(400.0, 2);
@@ -425,6 +470,32 @@ fn an_open_loop_that_connects_as_needed_has_as_many_connections_as_answers_take(
     // One is due every 10 ms. An answer that takes 25 ms, connecting aside, keeps three busy.
     assert_eq!(opened(ms(25)), 3);
     assert_eq!(opened(ms(195)), 20);
+}
+
+/// Each call takes 100 us, so an answer is read so long after it arrived. Its head and its body
+/// come apart, and a body that is not compared is dropped in the kernel.
+#[test]
+fn an_answer_ends_when_it_arrived_also_where_its_body_is_dropped() {
+    let costs = Costs {
+        call_ns: us(100),
+        byte_ns: 0,
+    };
+    let (head, body) = HELLO.split_at(HELLO.len() - 5);
+    for body_is_compared in [true, false] {
+        let mut spec = open(10.0, 1);
+        if !body_is_compared {
+            spec.exchanges[0].body = None;
+        }
+        let server = Server::new(|_| {
+            let head = Act::Send(ms(1), head.to_vec());
+            vec![head, Act::Send(ms(2), body.to_vec())]
+        });
+        let result = play_at(&spec, server, costs, &Control::default()).result;
+        assert_eq!(result.requests.ok, 10);
+        // Sending takes 100 us, too.
+        let arrived = (Some(us(2_100)), Some(us(2_100)));
+        assert_eq!((result.latency.min(), result.latency.max()), arrived);
+    }
 }
 
 #[test]
