@@ -8,6 +8,7 @@ use rustix::io::Errno;
 
 use super::{Driver, ReadTime, Ready, Received, Wait, Way};
 use crate::clock::{now, real_time_ahead};
+use crate::driver::epoll::ahead::Ahead;
 use crate::driver::epoll::nap::Nap;
 use crate::driver::epoll::poll::Poll;
 use crate::quic::datagrams::{self, Block};
@@ -16,6 +17,7 @@ use crate::spec::Waiting;
 use crate::target::Endpoint;
 use crate::usage::{CpuTime, thread_cpu};
 
+mod ahead;
 mod nap;
 mod poll;
 
@@ -32,9 +34,8 @@ pub(crate) struct Epoll {
 
 /// Which arrivals' stamps are read.
 enum Stamps {
-    /// Each, in an open loop: what arrived while the thread slept has its own time. `ahead` is
-    /// how far the kernel's stamps are ahead of this clock, nanoseconds.
-    Each { ahead: u64 },
+    /// Each, in an open loop: what arrived while the thread slept has its own time.
+    Each(Ahead),
     /// One in [`STAMP_ONE_IN`], in a closed loop, whose next request begins when the answer was
     /// read: to see how late that is.
     Some { until_next: u32 },
@@ -47,9 +48,7 @@ impl Epoll {
             waiting,
             nap: Nap::default(),
             stamps: if is_open_loop {
-                Stamps::Each {
-                    ahead: real_time_ahead(),
-                }
+                Stamps::Each(Ahead::new(real_time_ahead()))
             } else {
                 Stamps::Some {
                     until_next: STAMP_ONE_IN,
@@ -97,19 +96,18 @@ impl Epoll {
     fn stamped(&mut self, stamp: Option<u64>) -> ReadTime {
         let mut time = ReadTime::at(now());
         let ahead = match &mut self.stamps {
-            Stamps::Each { ahead } => *ahead,
+            Stamps::Each(ahead) => *ahead,
             Stamps::Some { until_next } => {
                 *until_next = STAMP_ONE_IN;
-                real_time_ahead()
+                Ahead::new(real_time_ahead())
             }
         };
-        // A stamp after now is one of a clock that was set meanwhile.
-        let arrived = stamp.map(|stamp| stamp.wrapping_sub(ahead));
-        let Some(arrived) = arrived.filter(|at| *at <= time.now) else {
+        let arrived = stamp.and_then(|stamp| ahead.arrived(stamp, time.now));
+        let Some(arrived) = arrived else {
             return time;
         };
         match self.stamps {
-            Stamps::Each { .. } => time.arrived = arrived,
+            Stamps::Each(_) => time.arrived = arrived,
             Stamps::Some { .. } => time.lag = time.now - arrived,
         }
         time
@@ -131,10 +129,10 @@ impl Driver for Epoll {
     #[inline]
     fn wait(&mut self, wait: &Wait) -> io::Result<usize> {
         let ready = self.wait_once(wait)?;
-        if let Stamps::Each { ahead } = &mut self.stamps
+        if let Stamps::Each(ahead) = &mut self.stamps
             && ready > 0
         {
-            *ahead = real_time_ahead();
+            ahead.look(real_time_ahead());
         }
         Ok(ready)
     }
@@ -179,7 +177,7 @@ impl Driver for Epoll {
 
     fn discard(&mut self, socket: &OwnedFd, most: usize) -> Result<(usize, ReadTime), Errno> {
         match self.stamps {
-            Stamps::Each { .. } => {
+            Stamps::Each(_) => {
                 let (dropped, stamp) = socket::drop_stamped(socket, most)?;
                 Ok((dropped, self.stamped(stamp)))
             }
@@ -200,7 +198,7 @@ impl Driver for Epoll {
             return Err(Errno::AFNOSUPPORT);
         };
         let socket = datagrams::open(*remote, way.source)?;
-        if let Stamps::Each { .. } = self.stamps {
+        if let Stamps::Each(_) = self.stamps {
             socket::stamp_arrivals(&socket)?;
         }
         self.poll.add_for_reading(&socket, token)?;
@@ -210,7 +208,7 @@ impl Driver for Epoll {
     fn take_datagrams(&mut self, socket: &OwnedFd, block: &mut Block) -> Result<Received, Errno> {
         let received = datagrams::receive(socket, block)?;
         let time = match self.stamps {
-            Stamps::Each { .. } => self.stamped(received.stamp),
+            Stamps::Each(_) => self.stamped(received.stamp),
             Stamps::Some { .. } => ReadTime::at(now()),
         };
         Ok(Received {
