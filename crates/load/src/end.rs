@@ -114,6 +114,8 @@ pub(crate) enum Late {
     QuicHandshake,
     /// The server allows none at all.
     Stream,
+    /// The server lets no more of the request through.
+    Window,
     Answer,
 }
 
@@ -125,6 +127,10 @@ impl std::fmt::Display for Late {
             Self::QuicHandshake => "QUIC handshake",
             Self::Stream => {
                 "stream, because the server allows none (SETTINGS_MAX_CONCURRENT_STREAMS is 0),"
+            }
+            Self::Window => {
+                "room for the rest of the request, because the server's window is used up (no \
+                 WINDOW_UPDATE),"
             }
             Self::Answer => "whole response",
         })
@@ -153,7 +159,7 @@ impl End {
             }
             Self::StreamRefused | Self::GoneAway(_) | Self::NothingTaken => Outcome::RefusedStream,
             Self::Quic(lost) => lost.outcome,
-            Self::Late(Late::Answer | Late::Stream, _) => Outcome::Timeout,
+            Self::Late(Late::Answer | Late::Stream | Late::Window, _) => Outcome::Timeout,
             Self::Late(_, _) => Outcome::ConnectTimeout,
         }
     }
@@ -273,6 +279,11 @@ mod tests {
                 End::Late(Late::Stream, 2.0),
                 Outcome::Timeout,
                 "MAX_CONCURRENT_STREAMS is 0), within 2 s",
+            ),
+            (
+                End::Late(Late::Window, 2.0),
+                Outcome::Timeout,
+                "(no WINDOW_UPDATE), within 2 s",
             ),
             (End::Quic(lost), Outcome::ClosedEarly, "closed"),
             (

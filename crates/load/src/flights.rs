@@ -351,15 +351,16 @@ impl Flights {
         since.min().map(|since| since.saturating_add(timeout_ns))
     }
 
-    /// Ends requests older than `timeout_ns`; `cancel` ends the streams of those that have one.
-    /// Of a connection that is not ready only those that were sent on an earlier one end.
+    /// Ends requests older than `timeout_ns` by `end`; `cancel` ends the stream of one that has
+    /// one, and says how it ends. Of a connection that is not ready only those that were sent on
+    /// an earlier one end.
     pub(crate) fn expire(
         &mut self,
         timeout_ns: u64,
         is_ready: bool,
         end: &End,
         sink: &mut Sink<'_>,
-        mut cancel: impl FnMut(u32),
+        mut cancel: impl FnMut(u32) -> End,
     ) {
         for token in 0..self.places.len() as u32 {
             let place = &self.places[token as usize];
@@ -368,11 +369,13 @@ impl Flights {
             if deadline.is_none_or(|deadline| deadline > sink.now) {
                 continue;
             }
-            match place.state {
-                State::InFlight => cancel(token),
-                _ => self.waiting.retain(|each| *each != token),
+            if place.state == State::InFlight {
+                let end = cancel(token);
+                self.fail(token, &end, sink);
+            } else {
+                self.waiting.retain(|each| *each != token);
+                self.fail(token, end, sink);
             }
-            self.fail(token, end, sink);
         }
     }
 

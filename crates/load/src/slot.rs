@@ -399,7 +399,7 @@ impl<S> Slot<S> {
         {
             self.fail(End::Late(late, timeout_s), thread, now);
         } else if matches!(self.requests, Requests::Many(_)) {
-            many::expire(self, &End::Late(Late::Answer, timeout_s), thread, now);
+            many::expire(self, thread, now);
         }
         self.note_deadline(thread);
     }

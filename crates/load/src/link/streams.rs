@@ -108,9 +108,10 @@ impl<S> Streams<S> {
         })
     }
 
-    /// Ends the stream of a request whose answer is not wanted any more.
-    pub(crate) fn cancel(&mut self, token: u32, h2: &mut H2) {
-        self.session.client.cancel(token, &mut h2.frames);
+    /// Ends the stream of a request whose answer is not wanted any more. Returns whether the
+    /// server's windows kept it from being sent whole.
+    pub(crate) fn cancel(&mut self, token: u32, h2: &mut H2) -> bool {
+        self.session.client.cancel(token, &mut h2.frames)
     }
 
     /// Writes the frames that were made, and request bodies as far as the server's windows and

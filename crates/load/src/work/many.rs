@@ -151,12 +151,7 @@ pub(crate) fn open_streams<D: Driver>(
 }
 
 /// Ends the requests of a connection that carries many at once that are too old.
-pub(crate) fn expire<D: Driver>(
-    slot: &mut Slot<D::Socket>,
-    end: &End,
-    thread: &mut Thread<'_, D>,
-    now: u64,
-) {
+pub(crate) fn expire<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>, now: u64) {
     let (free_before, is_ready) = (slot.requests.free(), slot.is_ready());
     let Requests::Many(flights) = &mut slot.requests else {
         return;
@@ -168,22 +163,33 @@ pub(crate) fn expire<D: Driver>(
         }
         _ => false,
     };
-    let never = End::Late(Late::Stream, thread.spec.load.timeout_s);
-    let end = if is_never_allowed { &never } else { end };
+    let seconds = thread.spec.load.timeout_s;
     let (link, h2) = (&mut slot.phase, &mut thread.tools.h2);
-    let cancel = |token| match (&mut *link, &mut *h2) {
-        (Phase::Ready(Link::Quic(quic)), _) => quic.session.cancel(token),
-        (Phase::Ready(Link::Streams(streams)), Some(h2)) => streams.cancel(token, h2),
-        _ => {}
+    let cancel = |token| {
+        let was_held = match (&mut *link, &mut *h2) {
+            (Phase::Ready(Link::Streams(streams)), Some(h2)) => streams.cancel(token, h2),
+            (Phase::Ready(Link::Quic(quic)), _) => {
+                quic.session.cancel(token);
+                false
+            }
+            _ => false,
+        };
+        let late = if was_held { Late::Window } else { Late::Answer };
+        End::Late(late, seconds)
     };
-    flights.expire(thread.timeout_ns, is_ready, end, &mut sink, cancel);
+    let unsent = if is_never_allowed {
+        Late::Stream
+    } else {
+        Late::Answer
+    };
+    let unsent = End::Late(unsent, seconds);
+    flights.expire(thread.timeout_ns, is_ready, &unsent, &mut sink, cancel);
     if !is_ready || slot.requests.free() == free_before {
         return;
     }
     if let Phase::Ready(Link::Quic(quic)) = &slot.phase
         && quic.is_silent(thread.timeout_ns, now)
     {
-        let seconds = thread.spec.load.timeout_s;
         let lost = Lost {
             outcome: Outcome::Timeout,
             kind: CloseKind::Timeout,

@@ -179,13 +179,20 @@ impl Client {
 
     /// Ends a stream that is no longer wanted; no event will name it. What the server still
     /// sends for it is dropped.
-    pub fn cancel(&mut self, token: u32, out: &mut Vec<u8>) {
+    ///
+    /// Returns whether a part of its request is unsent because the window of the stream or of the
+    /// connection is used up.
+    pub fn cancel(&mut self, token: u32, out: &mut Vec<u8>) -> bool {
         let found = self.streams.all().find(|(_, slot)| slot.token == token);
-        if let Some((at, &Slot { id, .. })) = found {
-            frame::write_reset(id, ErrorCode::CANCEL, out);
-            self.streams.remember_cancelled(id);
-            self.release(at);
-        }
+        let Some((at, slot)) = found else {
+            return false;
+        };
+        let window = slot.send.left().min(self.send.left());
+        let (id, was_held) = (slot.id, !slot.is_sent && window == 0);
+        frame::write_reset(id, ErrorCode::CANCEL, out);
+        self.streams.remember_cancelled(id);
+        self.release(at);
+        was_held
     }
 
     /// Takes bytes from the server, cut anywhere, appends what came of them to `events` and what

@@ -11,6 +11,7 @@ use crate::driver::invented::Act;
 
 const REFUSED_STREAM: u32 = 7;
 const ENHANCE_YOUR_CALM: u32 = 11;
+const INITIAL_WINDOW_SIZE: u16 = 4;
 
 /// Says so many streams may be open.
 fn limit(streams: u32) -> Vec<Act> {
@@ -280,6 +281,21 @@ fn that_a_server_allows_no_streams_is_said() {
     let result = check(&spec, server, &[(Outcome::Timeout, 6)]).result;
     let sample = &result.error_samples["timeout"];
     let words = "the server allows none (SETTINGS_MAX_CONCURRENT_STREAMS is 0), within 0.2 s";
+    assert!(sample.contains(words), "{sample}");
+}
+
+#[test]
+fn that_a_server_lets_no_body_through_is_said() {
+    // Its settings come before the load: 0 bytes of each stream.
+    let server = Server::h2(|_| Vec::new())
+        .on_open(|_, _| vec![Act::Send(0, frames::settings(&[(INITIAL_WINDOW_SIZE, 0)]))]);
+    let mut spec = over_h2(counted(2, 6), 2);
+    spec.load.connect = Connect::First;
+    let request = crate::h2::Request::new("POST", "http", "a", "/", &[], b"body".to_vec());
+    spec.exchanges[0].h2 = Some(request.expect("it may be sent"));
+    let result = check(&spec, server, &[(Outcome::Timeout, 6)]).result;
+    let sample = &result.error_samples["timeout"];
+    let words = "the server's window is used up (no WINDOW_UPDATE), within 0.2 s";
     assert!(sample.contains(words), "{sample}");
 }
 

@@ -150,6 +150,28 @@ fn a_long_body_waits_for_the_windows() {
 }
 
 #[test]
+fn who_cancels_a_request_learns_whether_a_window_held_it() {
+    // Both windows are used up, then the connection's alone, then the stream's.
+    for enlarged in [None, Some(1), Some(0)] {
+        let mut pair = posting(&[]);
+        if let Some(stream) = enlarged {
+            pair.handle(&window_update(stream, 10)).unwrap();
+        }
+        assert!(pair.client.cancel(0, &mut pair.out), "{enlarged:?}");
+    }
+    let mut pair = posting(&[(4, 200_000)]);
+    let more = window_update(0, 200_000);
+    let handled = pair.client.handle(&more, &mut Vec::new(), &mut pair.out);
+    assert_eq!(handled, Ok(more.len()));
+    let was_held = pair.client.cancel(0, &mut pair.out);
+    assert!(!was_held, "there was room that was not made use of yet");
+    let mut pair = Pair::with_settings(&config(), &[(4, 0)]);
+    pair.client.open(GET, 0, &mut pair.out).unwrap();
+    let was_held = pair.client.cancel(0, &mut pair.out);
+    assert!(!was_held, "it was sent whole");
+}
+
+#[test]
 fn settings_change_the_windows_of_streams_in_flight() {
     let mut pair = posting(&[(4, 20_000)]);
     assert_eq!(sent(&mut pair.out).0, [16_384, 3_616]);
