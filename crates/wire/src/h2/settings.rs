@@ -114,14 +114,19 @@ impl PeerSettings {
         max_frame_size: MIN_FRAME_BYTES,
     };
 
-    /// Takes the values of a SETTINGS frame, in their order; unknown ones are ignored.
-    pub(super) fn update(&mut self, payload: &[u8]) -> Result<(), Violation> {
+    /// Takes the values of a SETTINGS frame, in their order; unknown ones are ignored. Returns the
+    /// smallest size of the table that it names, or the largest number.
+    pub(super) fn update(&mut self, payload: &[u8]) -> Result<u32, Violation> {
+        let mut table_size_min = u32::MAX;
         for entry in payload.chunks_exact(6) {
             let (Some(&[a, b]), value) = (entry.first_chunk(), frame::number(entry, 2)) else {
                 continue;
             };
             match u16::from_be_bytes([a, b]) {
-                identifier::HEADER_TABLE_SIZE => self.header_table_size = value,
+                identifier::HEADER_TABLE_SIZE => {
+                    self.header_table_size = value;
+                    table_size_min = table_size_min.min(value);
+                }
                 // A server may say only that it does not push (RFC 9113, 6.5.2).
                 identifier::ENABLE_PUSH if value != 0 => return Err(Violation::SettingValue),
                 identifier::MAX_CONCURRENT_STREAMS => self.max_concurrent_streams = Some(value),
@@ -138,6 +143,6 @@ impl PeerSettings {
                 _ => {}
             }
         }
-        Ok(())
+        Ok(table_size_min)
     }
 }

@@ -356,14 +356,17 @@ impl Client {
         if !std::mem::replace(has_settings, true) {
             peer.max_concurrent_streams = None;
         }
-        peer.update(payload)?;
+        let table_size_min = peer.update(payload)?;
         let change = i64::from(peer.initial_window_size) - i64::from(before);
         if change != 0 {
             for slot in self.streams.all_mut() {
                 slot.send.change(change)?;
             }
         }
-        self.encoder.allow(self.control.peer.header_table_size);
+        // The values count in their order: the server's table may have shrunk in between.
+        let table_size = self.control.peer.header_table_size;
+        self.encoder.allow(table_size_min.min(table_size));
+        self.encoder.allow(table_size);
         if self.last_taken.is_none() {
             self.limit = limit(&self.config, &self.control.peer);
         }

@@ -208,6 +208,15 @@ fn heads_stay_right_whatever_the_order_and_the_table() {
             open(&mut pair, &mut decoder, request);
         }
     }
+    // One frame may name two sizes, and the smaller one empties the server's table.
+    for sizes in [&[4096][..], &[0, 4096]] {
+        let named: Vec<_> = sizes.iter().map(|size| (1, *size)).collect();
+        pair.handle(&settings(&named)).unwrap();
+        sizes.iter().for_each(|size| decoder.allow(*size));
+        for request in [GET, POST, GET] {
+            open(&mut pair, &mut decoder, request);
+        }
+    }
 }
 
 #[test]
