@@ -49,6 +49,12 @@ impl<S> Line<S> {
         }
     }
 
+    /// Whether no more requests are to be sent, because TLS has no keys for many more.
+    #[inline]
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.is_used_up())
+    }
+
     /// Writes what was made for the line, and keeps what its socket does not take.
     pub(crate) fn flush<D: Driver<Socket = S>>(
         &mut self,

@@ -16,7 +16,9 @@ use std::sync::Arc;
 use rustls::client::{ClientConfig, UnbufferedClientConnection};
 use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
-use rustls::{CertificateError, HandshakeKind, InvalidMessage, ProtocolVersion};
+use rustls::{
+    CertificateError, HandshakeKind, InvalidMessage, ProtocolVersion, SupportedCipherSuite,
+};
 
 mod noted;
 mod quic;
@@ -32,6 +34,9 @@ pub use settings::{TlsSettings, TlsSetupError, TlsVersions, Trust};
 const OVERHEAD: usize = 64;
 /// Bytes in a TLS record at the most.
 const RECORD: usize = 16 * 1024;
+/// Records that are kept back of what one connection's keys may encrypt: for what was begun by
+/// then, such as uploads and what is said about answers in flight.
+const RECORDS_SPARE: u64 = 1 << 16;
 
 /// One connection's TLS.
 pub(crate) struct Tls {
@@ -41,6 +46,8 @@ pub(crate) struct Tls {
     established: bool,
     /// The peer has said that it sends nothing more.
     closed: bool,
+    /// Records that may be encrypted before the connection is to end.
+    records_left: u64,
 }
 
 /// Why TLS failed.
@@ -86,6 +93,7 @@ impl Tls {
             partial: Vec::new(),
             established: false,
             closed: false,
+            records_left: u64::MAX,
         };
         tls.handle_all(&mut [], outgoing, &mut |_| {})?;
         Ok(tls)
@@ -117,6 +125,9 @@ impl Tls {
         if !self.closed {
             (used, self.closed) = self.handle_all(incoming, outgoing, plain)?;
         }
+        if self.established && !before {
+            self.records_left = self.records_max();
+        }
         if self.closed {
             used = incoming.len();
         }
@@ -133,12 +144,31 @@ impl Tls {
         })
     }
 
+    /// Records that one connection's keys may encrypt, without the spare ones. With TLS 1.3 rustls
+    /// makes new keys in time; with TLS 1.2 and AES-GCM it encrypts no more after 16.7 million.
+    fn records_max(&self) -> u64 {
+        if let Some(SupportedCipherSuite::Tls12(suite)) = self.connection.negotiated_cipher_suite()
+        {
+            let most = suite.common.confidentiality_limit;
+            return most.saturating_sub(RECORDS_SPARE);
+        }
+        u64::MAX
+    }
+
+    /// Whether the connection is to end because its keys have encrypted as much as they may.
+    #[inline]
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.records_left == 0
+    }
+
     /// Encrypts `plaintext` and appends it to `outgoing`. Only once established.
     pub(crate) fn encrypt(
         &mut self,
         plaintext: &[u8],
         outgoing: &mut Vec<u8>,
     ) -> Result<(), TlsFailure> {
+        let records = plaintext.len().div_ceil(RECORD) as u64;
+        self.records_left = self.records_left.saturating_sub(records);
         let UnbufferedStatus { state, .. } = self.connection.process_tls_records(&mut []);
         let ConnectionState::WriteTraffic(mut traffic) = state.map_err(failure)? else {
             return Err(TlsFailure::Refused(

@@ -112,7 +112,11 @@ impl<S> Serial<S> {
         self.written = request.len();
         let made = &mut thread.tools.made;
         match &mut self.line.tls {
-            Some(tls) => tls.encrypt(request, made).map_err(End::Tls)?,
+            Some(tls) => {
+                tls.encrypt(request, made).map_err(End::Tls)?;
+                // Then no request can follow this one.
+                self.line.ended |= tls.is_used_up();
+            }
             None => made.extend_from_slice(request),
         }
         self.line.flush(thread)

@@ -48,7 +48,11 @@ fn to_client(tls: &mut Tls, bytes: &[u8], piece: usize) -> (Vec<u8>, Vec<u8>) {
     (plain, outgoing)
 }
 
-fn check(version: &'static rustls::SupportedProtocolVersion, piece: usize) {
+/// Both ends after their handshake.
+fn established(
+    version: &'static rustls::SupportedProtocolVersion,
+    piece: usize,
+) -> (Tls, ServerConnection) {
     let settings = TlsSettings {
         trust: Trust::Anything,
         ..TlsSettings::default()
@@ -62,6 +66,11 @@ fn check(version: &'static rustls::SupportedProtocolVersion, piece: usize) {
         (_, outgoing) = to_client(&mut tls, &answer, piece);
     }
     assert!(tls.is_established());
+    (tls, server)
+}
+
+fn check(version: &'static rustls::SupportedProtocolVersion, piece: usize) {
+    let (mut tls, mut server) = established(version, piece);
     let agreed = tls.agreed();
     assert_eq!(agreed.alpn.as_deref(), Some("http/1.1"));
     assert!(
@@ -100,6 +109,22 @@ fn check(version: &'static rustls::SupportedProtocolVersion, piece: usize) {
         assert!(handled.unwrap().closed);
         assert_eq!(tls.partial().len(), 0, "nothing behind the end is kept");
     }
+}
+
+#[test]
+fn a_connection_is_used_up_before_its_keys_are() {
+    let (tls, _) = established(&rustls::version::TLS13, 1000);
+    assert_eq!(tls.records_left, u64::MAX, "there are new keys in time");
+    let (mut tls, _) = established(&rustls::version::TLS12, 1000);
+    assert_eq!(tls.records_left, (1 << 24) - (1 << 16));
+    tls.records_left = 3;
+    let mut encrypts = |bytes| {
+        tls.encrypt(&vec![b'q'; bytes], &mut Vec::new()).unwrap();
+        tls.is_used_up()
+    };
+    assert!(!encrypts(2 * RECORD));
+    assert!(encrypts(1));
+    assert!(encrypts(1), "there are some to spare");
 }
 
 #[test]

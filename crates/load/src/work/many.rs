@@ -106,7 +106,7 @@ pub(crate) fn open_streams<D: Driver>(
     let most = thread.spec.connections.requests_per_connection;
     let most = most.unwrap_or(u32::MAX);
     let is_closed_loop = thread.pace.is_closed();
-    while slot.carried < most {
+    while slot.carried < most && !flights.is_draining {
         let opened = match link {
             Link::Quic(quic) => {
                 let opened = quic.session.open_next(flights, is_closed_loop, now);
@@ -138,6 +138,7 @@ pub(crate) fn open_streams<D: Driver>(
         }
         Link::Streams(streams) => {
             let written = streams.write(thread);
+            flights.is_draining |= streams.line.is_used_up();
             written.map(|()| streams.line.broken.is_some())
         }
         Link::Serial(_) => unreachable!("it carries one request at a time"),

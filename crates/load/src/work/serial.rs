@@ -245,7 +245,7 @@ fn complete_oddly<D: Driver>(
     slot.quiet_since = now;
     // It is this side that ends it, unless the server has or will.
     let has_ended = match &slot.phase {
-        Phase::Ready(Link::Serial(serial)) => serial.line.ended,
+        Phase::Ready(Link::Serial(serial)) => serial.line.ended && !serial.line.is_used_up(),
         _ => true,
     };
     let by_server = has_ended || !response.keep_alive;
@@ -265,7 +265,8 @@ fn go_on<D: Driver>(
     now: u64,
 ) {
     let most = thread.spec.connections.requests_per_connection;
-    let is_used_up = most.is_some_and(|most| slot.carried >= most);
+    let is_used_up = most.is_some_and(|most| slot.carried >= most)
+        || matches!(&slot.phase, Phase::Ready(Link::Serial(it)) if it.line.is_used_up());
     let (has_ended, is_half_sent) = match (&slot.phase, &slot.requests) {
         (Phase::Ready(Link::Serial(serial)), Requests::One(Some(flight))) => {
             (serial.line.ended, !serial.has_sent(flight, thread.spec))

@@ -32,8 +32,8 @@ pub(super) enum Finds {
     Refused(&'static [&'static str]),
     /// p99 is so many milliseconds, within 15 %.
     P99Ms(f64),
-    /// The second one's rate is shown to differ, and the interval holds this ratio.
-    Ratio(f64),
+    /// The second one's rate is shown to differ, and the interval holds a ratio from here to there.
+    Ratio(f64, f64),
     /// No difference is shown.
     NotShown,
     /// This check weakens a number, and nothing says that the second one is better.
@@ -83,7 +83,9 @@ impl Finds {
                 each.map(|text| format!("refused: \"{text}\"")).collect()
             }
             Self::P99Ms(ms) => vec![format!("p99 of {ms:.0} ms, within 15 %")],
-            Self::Ratio(ratio) => vec![format!("a difference, with {ratio:.3} in its interval")],
+            Self::Ratio(low, high) => vec![format!(
+                "a difference, with one of {low:.3} to {high:.3} in its interval"
+            )],
             Self::NotShown => vec!["no difference shown".to_owned()],
             Self::NeverWins(code) => vec![format!("{code}, and it does not win")],
         }
@@ -105,8 +107,8 @@ impl Finds {
                 let off = |p99: f64| (p99 / ms - 1.0).abs();
                 seen.p99_ms.is_some_and(|p99| off(p99) <= P99_SHARE)
             }
-            Self::Ratio(ratio) => seen.rate.as_ref().is_some_and(|rate| {
-                let holds = |(low, high): (f64, f64)| low <= ratio && ratio <= high;
+            Self::Ratio(least, most) => seen.rate.as_ref().is_some_and(|rate| {
+                let holds = |(low, high): (f64, f64)| low <= most && least <= high;
                 rate.is_shown() && rate.interval.is_some_and(holds)
             }),
             Self::NotShown => seen.rate.as_ref().is_some_and(|rate| !rate.is_shown()),
@@ -124,7 +126,7 @@ impl Finds {
     pub(super) fn flags(self, twin: &Seen) -> bool {
         match self {
             // Equal servers have no ratio to be right about.
-            Self::Ratio(_) => twin.rate.as_ref().is_some_and(Shown::is_shown),
+            Self::Ratio(..) => twin.rate.as_ref().is_some_and(Shown::is_shown),
             other => other.is_in(twin),
         }
     }

@@ -27,7 +27,7 @@ impl Ahead {
         self.ns = ns;
     }
 
-    /// When something arrived that has this stamp and was read at `now`, if that can be told.
+    /// When something arrived that has this stamp and was read at `now`, if that is known.
     #[inline]
     pub(super) fn arrived(self, stamp: u64, now: u64) -> Option<u64> {
         let at = stamp.wrapping_sub(self.ns);
