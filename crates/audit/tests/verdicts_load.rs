@@ -289,6 +289,25 @@ fn a_load_by_count_is_judged_by_what_its_connections_took() {
     assert_eq!(by_count(2.0, false), Some(Level::NotRun));
 }
 
+/// A thread looks at what is in flight when it wakes up for a request, so up to one each is seen
+/// where hardly any is in flight on average.
+#[test]
+fn what_each_thread_sees_as_it_wakes_up_contradicts_nothing() {
+    let seen = |threads: u32, in_flight: u64| {
+        let judgement = judge_open(move |result| {
+            result.load.threads = threads;
+            result.service.clear();
+            result.service.record_n(100_000, result.latency.count());
+            result.observed.in_flight.step_s = 0.01;
+            result.observed.in_flight.counts = vec![in_flight; 300];
+        });
+        judgement.check(Code::Little).map(|check| check.level)
+    };
+    assert_eq!(seen(2, 2), Some(Level::Passed));
+    assert_eq!(seen(2, 4), Some(Level::Suspect));
+    assert_eq!(seen(1, 3), Some(Level::Suspect));
+}
+
 #[test]
 fn an_open_loop_must_keep_its_schedule() {
     assert_eq!(reported(&judge_open(|_| {})), [""; 0]);

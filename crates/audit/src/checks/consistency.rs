@@ -237,7 +237,10 @@ fn little_open(subject: &Subject<'_>) -> Option<Check> {
     // Looks that follow each other see the same requests where those take longer than a step.
     let apart_s = (tail_s / result.observed.in_flight.step_s.max(1e-3)).max(1.0);
     let chance = 4.0 * spread * (apart_s / n).sqrt();
-    let limit = (LITTLE_SHARE.max(2.0 * tail_s / result.measured_s) * expected + chance).max(1.0);
+    // A thread looks when it wakes up, often for a request that is just sent or answered.
+    let of_looking = f64::from(result.load.threads.max(1));
+    let share = LITTLE_SHARE.max(2.0 * tail_s / result.measured_s);
+    let limit = (share * expected + chance).max(of_looking);
     let gap = expected - seen;
     let text = format!(
         "rate x latency = {expected:.2} requests in flight, and {seen:.2} were seen on average"
