@@ -295,7 +295,7 @@ fn a_load_by_count_is_judged_by_what_its_connections_took() {
 fn what_each_thread_sees_as_it_wakes_up_contradicts_nothing() {
     let seen = |threads: u32, in_flight: u64| {
         let judgement = judge_open(move |result| {
-            result.load.threads = threads;
+            result.threads = threads;
             result.service.clear();
             result.service.record_n(100_000, result.latency.count());
             result.observed.in_flight.step_s = 0.01;

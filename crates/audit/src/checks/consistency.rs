@@ -238,7 +238,7 @@ fn little_open(subject: &Subject<'_>) -> Option<Check> {
     let apart_s = (tail_s / result.observed.in_flight.step_s.max(1e-3)).max(1.0);
     let chance = 4.0 * spread * (apart_s / n).sqrt();
     // A thread looks when it wakes up, often for a request that is just sent or answered.
-    let of_looking = f64::from(result.load.threads.max(1));
+    let of_looking = f64::from(result.threads.max(1));
     let share = LITTLE_SHARE.max(2.0 * tail_s / result.measured_s);
     let limit = (share * expected + chance).max(of_looking);
     let gap = expected - seen;
