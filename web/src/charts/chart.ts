@@ -170,19 +170,11 @@ export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLEleme
     const drawn = draw(selection, theme(), FILE_WIDTH, true);
     return saving(selection, drawn, name());
   };
-  const tools: Record<Tool, () => void> = {
-    "zoom-in": () => zoomBy(0.6),
-    "zoom-out": () => zoomBy(1 / 0.6),
-    "zoom-reset": () => zoomBy(null),
-    png: () => files().png(),
-    svg: () => files().svg(),
-    csv: () => files().csv(),
-    table: () => {
-      numbers.hidden = !numbers.hidden;
-      rename();
-    },
+  const table = () => {
+    numbers.hidden = !numbers.hidden;
+    rename();
   };
-  caption.append(toolbar(title, frame.zooms, tools));
+  caption.append(toolbar(title, frame.zooms, { ...toolsOf(zoomBy, files), table }));
   selection.watch(redraw);
   onTheme(redraw);
   new ResizeObserver(([entry]) => {
@@ -193,6 +185,21 @@ export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLEleme
     redraw();
   }).observe(canvas);
   return box;
+}
+
+/** What the tools do that change the view of a chart or save it. */
+function toolsOf(
+  zoomBy: (factor: number | null) => void,
+  files: () => Record<"png" | "svg" | "csv", () => void>,
+): Record<Exclude<Tool, "table">, () => void> {
+  return {
+    "zoom-in": () => zoomBy(0.6),
+    "zoom-out": () => zoomBy(1 / 0.6),
+    "zoom-reset": () => zoomBy(null),
+    png: () => files().png(),
+    svg: () => files().svg(),
+    csv: () => files().csv(),
+  };
 }
 
 /** The first name on the page of a legend that was turned to: a chart drawn anew stays there. */

@@ -2,7 +2,7 @@
 
 import { duration, ticks } from "../format.ts";
 import { colours } from "../theme.ts";
-import { axis, type Draw, LEGEND, opacity, paleWord, tooltip } from "./chart.ts";
+import { axis, type Draw, type Drawing, LEGEND, opacity, paleWord, tooltip } from "./chart.ts";
 import { at, logScale, nameOf } from "./scale.ts";
 import { shifts, whiskers } from "./whiskers.ts";
 
@@ -36,22 +36,7 @@ export const latencyDots: Draw = (selection, theme, width) => {
     subtitle: `ok responses, median over rounds with its interval${paleWord(cells, "latency")}`,
     zoom: "y",
     grid: { top: LEGEND + 24, bottom: 24 },
-    table: {
-      columns: [
-        ...["contender", "statistic", "ns", "low_ns", "high_ns", "rounds"],
-        ...["at_least_ns", "verdict"],
-      ],
-      rows: found.map(({ cell, title, estimate, bound }) => [
-        cell.contender,
-        title,
-        estimate?.point ?? null,
-        estimate?.low ?? null,
-        estimate?.high ?? null,
-        estimate?.n ?? null,
-        bound,
-        cell.verdicts.latency,
-      ]),
-    },
+    table: tableOf(found),
     option: {
       tooltip: tooltip(
         theme,
@@ -92,9 +77,27 @@ export const latencyDots: Draw = (selection, theme, width) => {
 };
 
 interface Found {
-  cell: { contender: string };
+  cell: { contender: string; verdicts: { latency: string } };
+  title: string;
   estimate: { point: number; low: number; high: number; n: number } | null;
   bound: number | null;
+}
+
+function tableOf(found: Found[]): Drawing["table"] {
+  const measures = ["ns", "low_ns", "high_ns", "rounds", "at_least_ns"];
+  return {
+    columns: ["contender", "statistic", ...measures, "verdict"],
+    rows: found.map(({ cell, title, estimate, bound }) => [
+      cell.contender,
+      title,
+      estimate?.point ?? null,
+      estimate?.low ?? null,
+      estimate?.high ?? null,
+      estimate?.n ?? null,
+      bound,
+      cell.verdicts.latency,
+    ]),
+  };
 }
 
 function line({ cell, estimate, bound }: Found): string {

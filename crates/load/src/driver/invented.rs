@@ -291,16 +291,6 @@ impl<W: World> Invented<W> {
         }
         found
     }
-
-    /// When so many bytes arrived that were just read.
-    fn read_time(&self, number: usize, bytes: usize) -> ReadTime {
-        let mut time = ReadTime::at(self.notes.now.get());
-        let link = &self.links[number];
-        if self.stamps && bytes > 0 && link.flood.is_none() {
-            time.arrived = link.arrived;
-        }
-        time
-    }
 }
 
 impl Link {
@@ -430,14 +420,17 @@ impl<W: World> Driver for Invented<W> {
 
     fn take(&mut self, socket: &usize, buffer: &mut [u8]) -> Result<(usize, ReadTime), Errno> {
         let bytes = self.look(*socket, buffer.len())?;
-        self.links[*socket].drain(&mut buffer[..bytes]);
-        Ok((bytes, self.read_time(*socket, bytes)))
+        let link = &mut self.links[*socket];
+        link.drain(&mut buffer[..bytes]);
+        let mut time = ReadTime::at(self.notes.now.get());
+        if self.stamps && bytes > 0 && link.flood.is_none() {
+            time.arrived = link.arrived;
+        }
+        Ok((bytes, time))
     }
 
     fn discard(&mut self, socket: &usize, most: usize) -> Result<(usize, ReadTime), Errno> {
-        let bytes = self.look(*socket, most)?;
-        self.links[*socket].drain(&mut vec![0; bytes]);
-        Ok((bytes, self.read_time(*socket, bytes)))
+        self.take(socket, &mut vec![0; most])
     }
 
     fn close(&mut self, socket: usize) {

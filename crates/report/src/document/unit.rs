@@ -59,8 +59,8 @@ impl Unit {
     }
 }
 
-/// Two digits after the point near 1, more below 0.1, none from 100 on: `0.041`, `0.72`, `12.4`. The
-/// page does the same (`times` in `web/src/format.ts`).
+/// Two digits after the point near 1, more below 0.1, none from 100 on: `0.041`, `0.72`, `12.4`.
+/// The page does the same (`times` in `web/src/format.ts`).
 fn ratio(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => whole(value),
