@@ -40,8 +40,7 @@ function findings(report: Report): HTMLElement {
   const box = element("div", { class: "findings" });
   const [first, ...more] = all;
   if (!first) {
-    const why = report.summary.find((one) => one.tone !== "good") ?? report.summary[0];
-    const text = why?.text ?? "There is nothing to compare.";
+    const text = report.answer.no_finding ?? "There is nothing to compare.";
     box.append(element("h2", { class: "headline" }, text), late(report) ?? "");
     return box;
   }
