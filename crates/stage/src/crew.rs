@@ -55,13 +55,15 @@ pub(crate) fn crew(pids: &[Pid], port: u16) -> Option<Crew> {
 
 /// The users that processes run as, by name, each once.
 pub(crate) fn users(pids: &[Pid]) -> Vec<String> {
-    // Real, effective, saved, and the one that files are opened as.
-    let effective = |pid: &Pid| {
-        let numbers = status(*pid, "Uid")?;
-        numbers.split_whitespace().nth(1)?.parse().ok()
-    };
-    let numbers: BTreeSet<u32> = pids.iter().filter_map(effective).collect();
+    let numbers: BTreeSet<u32> = pids.iter().filter_map(|&pid| effective_user(pid)).collect();
     numbers.into_iter().map(user_name).collect()
+}
+
+/// The number of the user that a process runs as.
+pub(crate) fn effective_user(pid: Pid) -> Option<u32> {
+    // Real, effective, saved, and the one that files are opened as.
+    let numbers = status(pid, "Uid")?;
+    numbers.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Sizes now of what `pids` write.

@@ -8,6 +8,7 @@ use std::io;
 
 use rustix::process::Pid;
 
+use crate::crew::effective_user;
 use crate::error::Cause;
 use crate::tree;
 use crate::user::user_name;
@@ -54,13 +55,6 @@ fn remedy(theirs: Option<u32>, own: u32) -> String {
         ),
         (_, None) => BY_ITSELF.to_owned(),
     }
-}
-
-fn effective_user(pid: Pid) -> Option<u32> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let numbers = text.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    // Real, effective, saved, and the one that files are opened as.
-    numbers.split_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]
