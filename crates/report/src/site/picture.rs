@@ -183,7 +183,7 @@ pub(super) fn bars_of_rounds(report: &Report) -> Option<Bars> {
     // Of rows that are equal the first is taken.
     let (row, bars) = rows.rev().max_by_key(|(_, bars)| bars.len())?;
     let title = format!("{} at {}, {}", table.title, plain(&row.workload), row.title);
-    let more_is_better = table.metric == Metric::RatePerS;
+    let more_is_better = table.metric.more_is_better();
     (bars.len() > 1).then(|| Bars::of(title, bars, &plain(&table.baseline), more_is_better))
 }
 
