@@ -11,8 +11,8 @@ use bakeoff_plan::{Load, Overrides, Plan, RoundsAsked, Search, goals};
 use bakeoff_record::shell_path;
 use bakeoff_report::{FindReport, FoundRow};
 
-use super::made;
 use super::run::{Destination, resume};
+use super::{made, race};
 use crate::display::spoken;
 use crate::flags::FindFlags;
 use crate::library::Folder;
@@ -105,7 +105,7 @@ fn plan(flags: &FindFlags, library: &Folder) -> anyhow::Result<Plan> {
     plan.description = format!("The highest rates of {}.", made::names(&plan));
     load.streams = plan.loads.first().map_or(1, |load| load.streams);
     plan.loads = vec![load];
-    made::checked(&plan, library)
+    race::checked(&plan, &plan.name, library)
 }
 
 /// The load whose rate is sought, with the budget of one contender at one workload.

@@ -37,11 +37,6 @@ pub(super) fn contenders(
     Ok(plan)
 }
 
-/// The plan as its file would be read again.
-pub(super) fn checked(plan: &Plan, library: &Folder) -> anyhow::Result<Plan> {
-    race::checked(plan, &plan.name, library)
-}
-
 /// Names of the contenders, for a sentence.
 pub(super) fn names(plan: &Plan) -> String {
     let names: Vec<&str> = plan.contenders.iter().map(|it| it.name.as_str()).collect();

@@ -10,8 +10,8 @@ use bakeoff_load::check_clients;
 use bakeoff_plan::{Load, Overload, Overrides, Plan, RoundsAsked};
 use bakeoff_report::OverloadReport;
 
-use super::made;
 use super::run::{Destination, resume};
+use super::{made, race};
 use crate::flags::OverloadFlags;
 use crate::library::Folder;
 use crate::output;
@@ -117,7 +117,7 @@ fn plan(flags: &OverloadFlags, library: &Folder) -> anyhow::Result<Plan> {
         streams,
         ..load(flags)
     }];
-    made::checked(&plan, library)
+    race::checked(&plan, &plan.name, library)
 }
 
 fn load(flags: &OverloadFlags) -> Load {
