@@ -47,7 +47,7 @@ impl<S> QuicLink<S> {
         let body_bytes_before = flights.body_bytes;
         let arrived = loop {
             match self.read_once(flights, thread, &mut polled, intake) {
-                Ok(()) if polled.more || intake.is_full(greed) => break Arrived::Unread,
+                Ok(()) if polled.is_last() || intake.is_full(greed) => break Arrived::Unread,
                 Ok(()) | Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break Arrived::Drained,
                 Err(errno) => break Arrived::Failed(errno),

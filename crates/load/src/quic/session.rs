@@ -101,6 +101,11 @@ impl Polled {
         self.more = later.more;
     }
 
+    /// Whether no more is to be received in this turn.
+    pub(crate) fn is_last(&self) -> bool {
+        self.more || self.violation.is_some()
+    }
+
     /// Whether anything became of it.
     pub(crate) fn has_news(&self) -> bool {
         self.connected || self.lost.is_some() || self.violation.is_some()
@@ -253,7 +258,8 @@ impl Session {
         let _ = self.connection.send_stream(stream).reset(code);
     }
 
-    /// Takes what the connection has to say, and counts what has ended by it.
+    /// Takes what the connection has to say, and counts what has ended by it. Nothing is taken
+    /// behind a broken rule: no answer is one on a connection that has ended (RFC 9114, 8).
     pub(crate) fn poll(
         &mut self,
         flights: &mut Flights,
@@ -262,9 +268,13 @@ impl Session {
     ) -> Polled {
         let mut polled = Polled::default();
         for id in self.reading.begin() {
-            self.read(id, flights, memo, sink, &mut polled);
+            if polled.violation.is_none() {
+                self.read(id, flights, memo, sink, &mut polled);
+            }
         }
-        while let Some(event) = self.connection.poll() {
+        while polled.violation.is_none()
+            && let Some(event) = self.connection.poll()
+        {
             match event {
                 Event::Connected => {
                     self.stage.is_established = true;
