@@ -1,6 +1,6 @@
 //! `bakeoff history`: numbers over many records, and where they changed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -10,7 +10,7 @@ use bakeoff_report::{
     history_view, set_copies_aside,
 };
 
-use super::report::{name_of, text_options_of};
+use super::report::text_options_of;
 use crate::flags::{HistoryFlags, HistoryFormat};
 use crate::{exit, output};
 
@@ -111,24 +111,61 @@ fn inside(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(records)
 }
 
-/// What records are called: the folder's own name, with the folder above where two are alike.
+/// What records are called: the folder's own name, with as many of the folders above it as two need
+/// to differ. Histories tell records apart by it.
 fn names(paths: &[PathBuf]) -> Vec<String> {
-    let own: Vec<String> = paths
-        .iter()
-        .map(|path| name_of(path).unwrap_or_else(|| path.display().to_string()))
-        .collect();
-    let alike = |name: &String| own.iter().filter(|other| *other == name).count() > 1;
-    let each = own.iter().zip(paths);
-    each.map(|(name, path)| match alike(name) {
-        true => with_the_folder_above(path).unwrap_or_else(|| name.clone()),
-        false => name.clone(),
-    })
-    .collect()
+    let whole = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    let whole: Vec<PathBuf> = paths.iter().map(whole).collect();
+    let mut lengths = vec![1; whole.len()];
+    loop {
+        let each = whole.iter().zip(&lengths);
+        let names: Vec<String> = each.map(|(path, length)| end_of(path, *length)).collect();
+        let mut uses: HashMap<&str, usize> = HashMap::new();
+        for name in &names {
+            *uses.entry(name).or_default() += 1;
+        }
+        let mut is_last = true;
+        for ((name, path), length) in names.iter().zip(&whole).zip(&mut lengths) {
+            if uses[name.as_str()] > 1 && *length < path.components().count() {
+                *length += 1;
+                is_last = false;
+            }
+        }
+        if is_last {
+            return names;
+        }
+    }
 }
 
-/// `nightly/quick-20261122T072659Z`: what a page may say of where a record lies.
-fn with_the_folder_above(path: &Path) -> Option<String> {
-    let whole = path.canonicalize().ok()?;
-    let above = whole.parent()?.file_name()?.to_string_lossy();
-    Some(format!("{above}/{}", whole.file_name()?.to_string_lossy()))
+/// `nightly/quick-20261122T072659Z`: the last components of a path, so many.
+fn end_of(path: &Path, length: usize) -> String {
+    let before = path.components().count().saturating_sub(length);
+    let end: PathBuf = path.components().skip(before).collect();
+    end.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_one_name_are_called_by_where_they_differ() {
+        let paths = [
+            "/absent/ci/1/speed/record",
+            "/absent/ci/2/speed/record",
+            "/absent/mine/record",
+            "/absent/other",
+            "/record",
+        ];
+        assert_eq!(
+            names(&paths.map(PathBuf::from)),
+            [
+                "1/speed/record",
+                "2/speed/record",
+                "mine/record",
+                "other",
+                "/record",
+            ]
+        );
+    }
 }
