@@ -44,6 +44,20 @@ did_their_work() {
         grep -q '"failing":\[\]' "$report"
 }
 
+# The folder that the arguments name with --out or --resume, if they do.
+named_record() {
+    local before='' argument
+    for argument in "${arguments[@]}"; do
+        case $argument in
+        --out=* | --resume=*) echo "${argument#*=}" && return ;;
+        esac
+        case $before in
+        --out | --resume) echo "$argument" && return ;;
+        esac
+        before=$argument
+    done
+}
+
 case ${BAKEOFF_UNDECIDED:-warn} in
 warn | fail) ;;
 *)
@@ -57,9 +71,20 @@ arguments=()
 while IFS= read -r line; do
     [ -z "$line" ] || arguments+=("$line")
 done <<<"$BAKEOFF_ARGUMENTS"
-# Those commands make a record; where it goes must be known afterwards.
+# Those commands make a record, or go on with one; where it is must be known afterwards.
 case ${arguments[0]:-} in
-run | race | find | overload) arguments+=(--out "$BAKEOFF_RECORD") ;;
+run | race | find | overload)
+    named=$(named_record)
+    if [ -n "$named" ]; then
+        BAKEOFF_RECORD=$named
+    elif [ -e "$BAKEOFF_RECORD/plan.json" ] || [ -e "$BAKEOFF_RECORD/trials.jsonl" ]; then
+        echo "::error::$BAKEOFF_RECORD holds a record, perhaps from an earlier step; give each step a" \
+            "\`record\` of its own"
+        exit 2
+    else
+        arguments+=(--out "$BAKEOFF_RECORD")
+    fi
+    ;;
 esac
 
 code=0
@@ -68,7 +93,8 @@ code=0
     echo "exit-code=$code"
     echo "record=$BAKEOFF_RECORD"
 } >>"$GITHUB_OUTPUT"
-if [ -f "$BAKEOFF_RECORD/trials.jsonl" ]; then
+# After wrong usage there may be a record, but none that this step made.
+if [ "$code" -ne 2 ] && [ -f "$BAKEOFF_RECORD/trials.jsonl" ]; then
     # A summary is of comparisons; a search or an overload has none.
     "$BAKEOFF" report "$BAKEOFF_RECORD" --format summary >>"$GITHUB_STEP_SUMMARY" 2>/dev/null ||
         "$BAKEOFF" report "$BAKEOFF_RECORD" --format md >>"$GITHUB_STEP_SUMMARY" ||

@@ -103,6 +103,45 @@ fn a_release_that_is_not_there_is_named() {
     }
 }
 
+/// The second step ended with advice that works in no action, and with the first one's summary.
+#[test]
+fn each_step_has_a_record_of_its_own() {
+    let scene = Scene::new();
+    let says = "#!/bin/sh\nmkdir -p kept; : >kept/trials.jsonl; echo \"$@\"\n";
+    let program = program(&scene, says);
+    let step = |arguments: &str| {
+        let output = act(&scene, &program, arguments, "warn");
+        let noted = std::fs::read_to_string(scene.path("output")).unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        (output.status.code(), text, noted)
+    };
+    let (code, text, noted) = step("race\na\nb\n");
+    assert_eq!((code, text.as_str()), (Some(0), "race a b --out record\n"));
+    assert!(noted.contains("record=record\n"), "{noted}");
+
+    scene.write("record/trials.jsonl", "");
+    let (code, text, _) = step("race\na\nb\n");
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.starts_with("::error::record holds a record") && text.contains("`record`"));
+    let summary = std::fs::read_to_string(scene.path("summary")).unwrap();
+    assert_eq!(summary, "");
+
+    for arguments in ["run\n--resume\nkept\n", "run\na\n--out=kept\n"] {
+        let (code, text, noted) = step(arguments);
+        assert_eq!(code, Some(0), "{text}");
+        assert!(
+            text.starts_with(&arguments.trim_end().replace('\n', " ")),
+            "{text}"
+        );
+        assert!(noted.contains("record=kept\n"), "{noted}");
+        let summary = std::fs::read_to_string(scene.path("summary")).unwrap();
+        assert!(
+            summary.starts_with("report kept --format summary"),
+            "{summary}"
+        );
+    }
+}
+
 /// A branch that crashed at its start, or answered with errors, had a green build.
 #[test]
 fn a_contender_that_did_not_do_its_work_is_no_warning() {
