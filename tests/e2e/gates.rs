@@ -479,6 +479,27 @@ fn a_line_for_otava_says_what_it_lacks() {
     report("none").expect(4).says(" values are nan, because");
 }
 
+/// github-action-benchmark refuses an empty list, in the next step and without a reason.
+#[test]
+fn a_file_without_a_number_for_another_tool_ends_with_4() {
+    let scene = Scene::new();
+    let mut record = made_up::record_of_rounds(3);
+    store(&record, &scene.path("some"));
+    let report = |record: &str, format: &str| scene.run(&["report", record, "--format", format]);
+    for trial in &mut record.trials {
+        trial.end = bakeoff_record::TrialEnd::Interrupted;
+        trial.result = None;
+    }
+    store(&record, &scene.path("none"));
+    for format in ["bencher", "github-bigger", "gobench"] {
+        report("some", format).expect(0);
+        report("none", format)
+            .expect(4)
+            .says("no number of this record");
+    }
+    report("none", "github-smaller").expect(4);
+}
+
 /// Each ended in a panic.
 #[test]
 fn a_record_that_nobody_can_judge_is_refused_and_left_out() {

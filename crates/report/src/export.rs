@@ -77,6 +77,13 @@ fn points(report: &Report) -> Vec<Point<'_>> {
         .collect()
 }
 
+/// How many numbers of a report stand in exports: rates, and others.
+pub fn exported(report: &Report) -> (usize, usize) {
+    let is_rate = |point: &Point<'_>| point.measure == Measure::RatePerS;
+    let (rates, others): (Vec<_>, Vec<_>) = points(report).into_iter().partition(is_rate);
+    (rates.len(), others.len())
+}
+
 /// A number that fits its load, where it is valid and more than a bound.
 fn point<'r>(cell: &'r Cell, measure: Measure) -> Option<Point<'r>> {
     let number = number_of(measure);

@@ -35,14 +35,36 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
     }
     let text = report.shown(&shown)?;
     output::document_to(flags.output.as_deref(), &text)?;
-    Ok(holes(&report, flags.format))
+    Ok(gaps(&report, flags.format))
 }
 
-/// Says which values a file that needs them all has not; 4 where it has none.
-pub(super) fn holes(report: &Drawn, format: Format) -> u8 {
-    let (Format::Otava, Drawn::Rounds(report)) = (format, report) else {
+/// Says what a file for another tool lacks; 4 where no number stands in it.
+pub(super) fn gaps(report: &Drawn, format: Format) -> u8 {
+    let Drawn::Rounds(report) = report else {
         return exit::DONE;
     };
+    let (rates, others) = bakeoff_report::exported(report);
+    let (name, numbers) = match format {
+        Format::Otava => return holes(report),
+        Format::GithubBigger => ("github-bigger", rates),
+        Format::GithubSmaller => ("github-smaller", others),
+        Format::Bencher => ("bencher", rates + others),
+        Format::Gobench => ("gobench", rates + others),
+        _ => return exit::DONE,
+    };
+    if numbers > 0 {
+        return exit::DONE;
+    }
+    output::note(&format!(
+        "no number of this record stands in {name}, because none is valid or its loads have none \
+         for this format; the tool that reads it may refuse an empty file, so leave it out. \
+         `bakeoff report RECORD` says why"
+    ));
+    exit::NOT_VALID
+}
+
+/// Says which values of Otava's line are missing; 4 where all are.
+fn holes(report: &Report) -> u8 {
     let (holes, values) = bakeoff_report::otava_holes(report);
     if holes > 0 {
         output::note(&format!(

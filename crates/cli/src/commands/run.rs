@@ -540,7 +540,7 @@ fn print(
     };
     output::document(&report.shown(&shown)?)?;
     // The campaign has an exit code of its own.
-    report::holes(report, flags.format);
+    report::gaps(report, flags.format);
     Ok(())
 }
 
