@@ -1,5 +1,5 @@
 //! The record folder on disk: `plan.json`, `plan.toml`, `machine.json`, `machine.sum`,
-//! `trials.jsonl`, `trials.sum`, `links.json`, `logs/`.
+//! `trials.jsonl`, `trials.sum`, `links.json`, `links.sum`, `logs/`.
 //!
 //! A trial is one line, appended and synced when it ends, so an end by force loses at most the
 //! trial that was running. A line that such an end has torn is left out when reading and cut off
@@ -8,9 +8,9 @@
 
 mod beside;
 mod damaged;
+mod file_sum;
 mod links;
 mod lock;
-mod machine_sum;
 mod sums;
 
 use std::fs::{self, File, OpenOptions};
@@ -22,12 +22,12 @@ use bakeoff_plan::{Builtin, Plan, PlanError};
 
 pub use self::beside::check_beside;
 use self::damaged::reason;
+use self::file_sum::MACHINE_SUM_FILE;
+pub use self::file_sum::{check_links, check_machine};
 pub use self::links::LINKS_FILE;
-use self::links::MeasuredAfter;
+use self::links::{LINKS_SUM_FILE, MeasuredAfter};
 use self::lock::Lock;
 pub use self::lock::Writer;
-use self::machine_sum::MACHINE_SUM_FILE;
-pub use self::machine_sum::check_machine;
 pub use self::sums::{Changed, SumCheck, check_lines, check_sums, hex};
 use self::sums::{SUMS_FILE, Sums};
 use crate::addresses::Addresses;
@@ -53,7 +53,7 @@ pub const CONFIRM_FOLDER: &str = "confirm";
 /// File that says what a shared copy lacks, and marks its folder as one.
 pub const COPY_FILE: &str = "SHARED.txt";
 /// What of a folder is the record's.
-const OWN_NAMES: [&str; 9] = [
+const OWN_NAMES: [&str; 10] = [
     PLAN_FILE,
     PLAN_COPY,
     MACHINE_FILE,
@@ -61,6 +61,7 @@ const OWN_NAMES: [&str; 9] = [
     TRIALS_FILE,
     SUMS_FILE,
     LINKS_FILE,
+    LINKS_SUM_FILE,
     "report.html",
     "logs",
 ];
@@ -419,7 +420,7 @@ fn write_machine(path: &Path, machine: &Machine) -> Result<(), FolderError> {
     let file = path.join(MACHINE_FILE);
     let text = serde_json::to_string_pretty(machine)
         .map_err(|error| failed("write", &file)(io::Error::other(error)))?;
-    let sum = machine_sum::line(text.as_bytes());
+    let sum = file_sum::line(MACHINE_FILE, text.as_bytes());
     for (name, text) in [(MACHINE_FILE, text), (MACHINE_SUM_FILE, sum)] {
         let file = path.join(name);
         replace_private(&file, text.as_bytes()).map_err(failed("write", &file))?;

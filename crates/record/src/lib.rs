@@ -29,7 +29,7 @@ pub use disturbed::*;
 pub use failed::Failed;
 pub use folder::{
     CONFIRM_FOLDER, COPY_FILE, Changed, FolderError, LINKS_FILE, PLAN_SCHEMA, Record, RecordFolder,
-    SumCheck, Writer, check_beside, check_lines, check_machine, check_sums, hex,
+    SumCheck, Writer, check_beside, check_lines, check_links, check_machine, check_sums, hex,
 };
 pub use histogram::Histogram;
 pub use hosts::*;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bakeoff_record::{
     CONFIRM_FOLDER, Disturbance, Record, RecordFolder, SumCheck, TRIAL_SCHEMAS_READ, TrialRecord,
-    check_beside, check_machine, check_sums, disturbances, shell_path,
+    check_beside, check_links, check_machine, check_sums, disturbances, shell_path,
 };
 use bakeoff_report::{
     Redacted, Report, counted, differences, is_drawn_around, stored_document, view_of,
@@ -15,6 +15,8 @@ use super::run::PAGE_FILE;
 use crate::flags::VerifyFlags;
 use crate::{exit, output};
 
+/// Name of the machine's file and of its checksum, without what follows the dot.
+const MACHINE: &str = "machine";
 /// Differences that are listed; what is beyond them is counted.
 const LISTED_MOST: usize = 20;
 /// Longest page that is read, bytes.
@@ -24,15 +26,20 @@ pub(crate) fn carry_out(flags: &VerifyFlags) -> anyhow::Result<u8> {
     let path = &flags.record;
     let (mut found, mut notes) = (Vec::new(), Vec::new());
     let whole = hold_to_sums(path, "", &mut found, &mut notes)?;
-    let machine = check_machine(path).map_err(unreadable)?;
-    if machine == Some(false) {
-        let text = "machine.json is not what machine.sum has the checksum of";
-        found.push(text.to_owned());
+    let mut unchecked = Vec::new();
+    for (name, check) in [(MACHINE, check_machine(path)), ("links", check_links(path))] {
+        match check.map_err(unreadable)? {
+            Some(true) => {}
+            None => unchecked.push(name),
+            Some(false) => found.push(format!(
+                "{name}.json is not what {name}.sum has the checksum of"
+            )),
+        }
     }
     let mut checked = Checked {
         trials: whole > 0,
-        machine: machine == Some(true),
         figures: false,
+        unchecked,
     };
     let confirming = path.join(CONFIRM_FOLDER);
     if RecordFolder::is_at(&confirming).map_err(unreadable)? {
@@ -71,7 +78,8 @@ fn judge(
         Page::Differs(differences) => found.extend(differences),
         Page::Holds(cells) => {
             // The machine is part of its document.
-            (checked.figures, checked.machine) = (true, true);
+            checked.figures = true;
+            checked.unchecked.retain(|name| *name != MACHINE);
             notes.extend(cells);
         }
         Page::Drawn(drawn) => {
@@ -111,14 +119,13 @@ fn is_of_this_version(record: &Record) -> bool {
 }
 
 /// What could be checked: what was not has not passed.
-#[derive(Clone, Copy)]
 struct Checked {
     /// Some trial has a checksum.
     trials: bool,
-    /// The machine has one, or the page holds it.
-    machine: bool,
     /// There is a page to compare verdicts and estimates with.
     figures: bool,
+    /// Files that have no checksum, and are not in the page either, without `.json`.
+    unchecked: Vec<&'static str>,
 }
 
 /// Holds the trials of a folder to their checksums, and returns how many are as they were written.
@@ -310,10 +317,12 @@ fn finish(
 ) -> anyhow::Result<u8> {
     let more = &found[listed..];
     let (headline, code) = match (found.len(), checked.figures, checked.trials) {
-        (0, true, true) if checked.machine => ("all of it holds".to_owned(), exit::DONE),
+        (0, true, true) if checked.unchecked.is_empty() => {
+            ("all of it holds".to_owned(), exit::DONE)
+        }
         (0, true, true) => {
-            let text = "the trials are as they were written, and the page is what they give; that \
-                        machine.json is as it was written could not be checked";
+            let text = "the trials are as they were written, and the page is what they give; not \
+                        all other files could be checked";
             (text.to_owned(), exit::DONE)
         }
         (0, true, false) => {
@@ -331,8 +340,12 @@ fn finish(
         _ if listed > 0 => (differences_of(more.len(), "besides"), exit::FAILED),
         _ => (differences_of(more.len(), ""), exit::FAILED),
     };
-    if !checked.machine && found.is_empty() {
-        notes.push("machine.json is not covered: the record has no checksum of it".to_owned());
+    if found.is_empty() {
+        notes.extend(
+            checked.unchecked.iter().map(|name| {
+                format!("{name}.json is not covered: the record has no checksum of it")
+            }),
+        );
     }
     let mut lines = first(more);
     lines.append(&mut notes);

@@ -1,21 +1,23 @@
-//! `machine.sum`: the checksum of `machine.json`, as `sha256sum` writes and checks it.
+//! `machine.sum` and `links.sum`: the checksums of `machine.json` and `links.json`, as `sha256sum`
+//! writes and checks them.
 //!
-//! The page of a comparison holds all of the machine, those of searches and overloads a line of it.
-//! Records from before there was this file have none.
+//! The page of a comparison holds all of the machine and nearly all of the links, those of searches
+//! and overloads a line of the machine. Records from before there were these files have none.
 
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
+use super::links::{LINKS_FILE, LINKS_SUM_FILE};
 use super::{FILE_BYTES_MAX, FolderError, MACHINE_FILE, failed, hex};
 use crate::regular::read_regular;
 
-/// The checksum.
+/// The checksum of the machine.
 pub(super) const MACHINE_SUM_FILE: &str = "machine.sum";
 
-/// The line of the file, for the bytes of `machine.json`.
-pub(super) fn line(machine: &[u8]) -> String {
-    format!("{}  {MACHINE_FILE}\n", hex(&Sha256::digest(machine)))
+/// The line of a checksum's file, for the bytes of the file `name`.
+pub(super) fn line(name: &str, bytes: &[u8]) -> String {
+    format!("{}  {name}\n", hex(&Sha256::digest(bytes)))
 }
 
 /// Whether `machine.json` is as it was written; `None` where the record has no checksum of it.
@@ -23,11 +25,28 @@ pub(super) fn line(machine: &[u8]) -> String {
 /// # Errors
 /// When a file of the record cannot be read.
 pub fn check_machine(path: &Path) -> Result<Option<bool>, FolderError> {
-    let sum = path.join(MACHINE_SUM_FILE);
+    check(path, MACHINE_FILE, MACHINE_SUM_FILE)
+}
+
+/// Whether `links.json` is as it was written, or is missing as it should be; `None` where it has
+/// no checksum.
+///
+/// # Errors
+/// When a file of the record cannot be read.
+pub fn check_links(path: &Path) -> Result<Option<bool>, FolderError> {
+    let is_there = |name: &str| !matches!(path.join(name).try_exists(), Ok(false));
+    match (is_there(LINKS_FILE), is_there(LINKS_SUM_FILE)) {
+        (false, has_sum) => Ok(Some(!has_sum)),
+        (true, _) => check(path, LINKS_FILE, LINKS_SUM_FILE),
+    }
+}
+
+fn check(path: &Path, name: &str, sum: &str) -> Result<Option<bool>, FolderError> {
+    let sum = path.join(sum);
     if let Ok(false) = sum.try_exists() {
         return Ok(None);
     }
     let read = |file: &Path| read_regular(file, FILE_BYTES_MAX).map_err(failed("read", file));
-    let machine = read(&path.join(MACHINE_FILE))?;
-    Ok(Some(read(&sum)? == line(&machine).as_bytes()))
+    let bytes = read(&path.join(name))?;
+    Ok(Some(read(&sum)? == line(name, &bytes).as_bytes()))
 }

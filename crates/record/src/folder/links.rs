@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::file_sum::line;
 use super::{FolderError, failed, read_text, read_versioned};
 use crate::hosts::LinkFacts;
 use crate::private::replace_private;
@@ -16,6 +17,8 @@ use crate::trial::TrialRecord;
 
 /// The file.
 pub const LINKS_FILE: &str = "links.json";
+/// Its checksum.
+pub(super) const LINKS_SUM_FILE: &str = "links.sum";
 /// Its version.
 const LINKS_SCHEMA: &str = "bakeoff.links/1";
 
@@ -61,7 +64,7 @@ pub(super) fn read(folder: &Path) -> Result<Vec<MeasuredAfter>, FolderError> {
     Ok(stored.measured)
 }
 
-/// Adds one entry, whole or not at all.
+/// Adds one entry, whole or not at all, and the checksum of them all.
 pub(super) fn add(folder: &Path, new: MeasuredAfter) -> Result<(), FolderError> {
     let mut measured = read(folder)?;
     measured.push(new);
@@ -71,6 +74,11 @@ pub(super) fn add(folder: &Path, new: MeasuredAfter) -> Result<(), FolderError> 
     };
     let path = folder.join(LINKS_FILE);
     let text = serde_json::to_string_pretty(&stored).map_err(io::Error::other);
-    text.and_then(|text| replace_private(&path, text.as_bytes()))
-        .map_err(failed("write", &path))
+    let text = text.map_err(failed("write", &path))?;
+    let sum = line(LINKS_FILE, text.as_bytes());
+    for (name, text) in [(LINKS_FILE, text), (LINKS_SUM_FILE, sum)] {
+        let path = folder.join(name);
+        replace_private(&path, text.as_bytes()).map_err(failed("write", &path))?;
+    }
+    Ok(())
 }
