@@ -75,6 +75,11 @@ impl<'r> JudgedCell<'r> {
         }
     }
 
+    /// Whether the contender cannot do this workload, so that there is nothing to be measured.
+    pub fn is_unsupported(&self) -> bool {
+        self.judgement.verdicts.of(Number::Counts) == Verdict::Unsupported
+    }
+
     /// What can be believed of each trial that counts.
     pub(crate) fn counted(&self) -> impl Iterator<Item = &Judgement> {
         // Attempts that were set aside stand behind those that count.

@@ -19,9 +19,13 @@ pub struct Conditions {
 pub fn conditions_of(redacted: &Redacted, conditions: &[Condition]) -> Conditions {
     let judged = judge(redacted.record());
     let cells = judged.cells.iter();
-    let cells: Vec<_> = cells
+    let mut cells: Vec<_> = cells
         .filter(|one| one.cell.kind == ContenderKind::Contender)
         .collect();
+    // What a contender cannot do meets no condition, and no round ever decides it.
+    if cells.iter().any(|one| !one.is_unsupported()) {
+        cells.retain(|one| !one.is_unsupported());
+    }
     let mut found = Vec::new();
     for condition in conditions {
         for cell in &cells {

@@ -12,12 +12,15 @@ mod goldens;
 #[allow(dead_code, unused_imports)]
 mod support;
 
-use bakeoff_record::Record;
+use std::collections::BTreeSet;
+
+use bakeoff_audit::Condition;
+use bakeoff_record::{Record, TrialEnd, TrialRecord};
 use bakeoff_report::{
     Compare, CompareError, Gates, Redacted, Report, Ruling, TextOptions, bencher, compare_across,
-    compare_json, compare_junit, compare_markdown, compare_text, compare_within, differences,
-    github_bigger, github_smaller, gobench, hgrm, html, is_drawn_around, junit, openmetrics, otava,
-    otava_holes, stored_document, summary, view, view_of, widest_gated,
+    compare_json, compare_junit, compare_markdown, compare_text, compare_within, conditions_of,
+    differences, github_bigger, github_smaller, gobench, hgrm, html, is_drawn_around, junit,
+    openmetrics, otava, otava_holes, stored_document, summary, view, view_of, widest_gated,
 };
 use serde_json::Value;
 
@@ -438,4 +441,52 @@ fn a_bound_is_shown_as_one() {
     );
     let alone = compare_text(&compared("rate=5%"), options());
     assert!(alone.contains("rate of synthetic"), "{alone}");
+}
+
+/// One workload that neither can do ended every gate with 4, however many rounds there were.
+#[test]
+fn what_neither_can_do_is_no_reason_to_doubt() {
+    let record = |workloads: &[&str], contenders: &[&str]| {
+        let mut record = support::campaign(7);
+        record
+            .trials
+            .retain(|trial| contenders.contains(&trial.contender.as_str()));
+        let cannot = |trial: &&mut TrialRecord| workloads.contains(&trial.workload.as_str());
+        for trial in record.trials.iter_mut().filter(cannot) {
+            trial.result = None;
+            trial.end = TrialEnd::Unsupported {
+                reason: "it has no HTTP/3".to_owned(),
+            };
+        }
+        record
+    };
+    let sides = ["nginx-default", "caddy-default"];
+    let of = |record: Record| {
+        let compare = compare_within(&hidden(record), sides[0], &sides[1..], &gates("rate=5%"));
+        let rows = compare.expect("both are there").rows;
+        rows.iter()
+            .map(|row| row.workload.clone())
+            .collect::<BTreeSet<String>>()
+    };
+    let all = of(record(&[], &sides));
+    let one = all.first().expect("a workload").as_str();
+    assert!(all.len() > 1, "{all:?}");
+    let without = of(record(&[one], &sides));
+    assert!(
+        !without.contains(one) && without.len() == all.len() - 1,
+        "{without:?}"
+    );
+
+    let none = record(&[one], &sides);
+    assert_eq!(
+        view(&none).answer.failing,
+        view(&record(&[], &sides)).answer.failing
+    );
+    let alone = record(&[one], &sides[1..]);
+    let condition = Condition::parse("errors > 99%").expect("it is a condition");
+    let held = conditions_of(&hidden(alone), &[condition]);
+    assert!(
+        held.lines.iter().all(|line| !line.contains(one)),
+        "{held:?}"
+    );
 }

@@ -25,7 +25,13 @@ pub fn compare_records(
     second: &Judged<'_>,
     gates: &Gates,
 ) -> Result<Vec<GateRow>, GateError> {
-    let pairs = pairs(first, second);
+    let mut pairs = pairs(first, second);
+    // No round ever decides what neither side can do.
+    let is_supported =
+        |pair: &Pair<'_, '_>| !(pair.first.is_unsupported() && pair.second.is_unsupported());
+    if pairs.iter().any(is_supported) {
+        pairs.retain(is_supported);
+    }
     let mut rows: Vec<(usize, GateRow)> = Vec::new();
     for metric in Metric::ALL {
         let compared = pairs.iter().map(|pair| Compared::new(pair, metric));

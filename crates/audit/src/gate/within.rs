@@ -49,8 +49,14 @@ fn of_pair(
     (first, second): (&str, &str),
     gates: &Gates,
 ) -> Result<Vec<GateRow>, GateError> {
-    let of_family = |family: &Family<'_, '_>| family.rows((first, second), gates);
-    let mut rows: Vec<(usize, GateRow)> = families.iter().flat_map(of_family).collect();
+    let rows_of = |of_supported: bool| -> Vec<(usize, GateRow)> {
+        let of_family = |family: &Family<'_, '_>| family.rows((first, second), gates, of_supported);
+        families.iter().flat_map(of_family).collect()
+    };
+    let mut rows = rows_of(true);
+    if rows.is_empty() {
+        rows = rows_of(false);
+    }
     // By block first, as in a report.
     rows.sort_by_key(|(block, row)| (*block, row.metric));
     let rows: Vec<GateRow> = rows.into_iter().map(|(_, row)| row).collect();
@@ -119,14 +125,21 @@ impl<'c, 'r> Family<'c, 'r> {
         }
     }
 
-    fn rows(&self, (first, second): (&str, &str), gates: &Gates) -> Vec<(usize, GateRow)> {
+    /// `of_supported` leaves out what neither of the two can do: no round ever decides that.
+    fn rows(
+        &self,
+        (first, second): (&str, &str),
+        gates: &Gates,
+        of_supported: bool,
+    ) -> Vec<(usize, GateRow)> {
         let mut rows = Vec::new();
         for (pair, located) in &self.pairs {
             let key = pair.key();
             let as_asked = key.first == first && key.second == second;
             let reversed = key.first == second && key.second == first;
             // What the load made is compared by nobody, whatever its verdict is.
-            let is_compared = shown_only(self.metric, pair.first).is_none();
+            let is_compared = shown_only(self.metric, pair.first).is_none()
+                && !(of_supported && pair.first.is_unsupported() && pair.second.is_unsupported());
             if (as_asked || reversed) && is_compared {
                 rows.push((
                     pair.block,
