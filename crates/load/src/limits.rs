@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shortage_names_need_limit_and_mend() {
+    fn a_shortage_names_need_limit_and_fix() {
         assert_eq!(check_clients(10, 1), Ok(()));
         let shortage = check_clients(u32::MAX, 1).unwrap_err().to_string();
         assert!(shortage.contains("4294967295 clients need"), "{shortage}");
