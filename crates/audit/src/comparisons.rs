@@ -19,12 +19,12 @@ use crate::equivalence::{Equivalence, Inequality};
 use crate::judged::JudgedCell;
 pub(crate) use standing::Standing;
 
-/// Difference between two runs of one server, which no difference below means anything.
+/// How far two runs of one server differ. A smaller difference between contenders means nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Floor {
-    /// Of which metric.
+    /// The metric that it is of.
     pub metric: Metric,
-    /// 0.01 is 1 %.
+    /// The floor as a share: 0.01 is 1 %.
     pub floor: f64,
     /// What the two runs of one server differed by in their median ratio, as a share; null where
     /// none was run, or none has a value.
