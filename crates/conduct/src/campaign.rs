@@ -98,13 +98,11 @@ pub fn carry_out(
         if options.stop.load(Ordering::Relaxed) {
             return Ok(CampaignEnd::Interrupted);
         }
-        if block
-            .replace(block_of(&trial))
-            .is_some_and(|before| before != block_of(&trial))
-            && in_blocks
-        {
+        let this = Some(block_of(&trial));
+        if in_blocks && block.is_some() && block != this {
             on_event(Event::BlockEnded);
         }
+        block = this;
         on_event(campaign.begins(&trial));
         let logs = campaign.folder.logs_of(&trial.id);
         let mut record = trial::carry_out(&setting, &trial, &logs, on_event)?;
