@@ -47,7 +47,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Every measure, in the order of tables.
+    /// Every measure, each once.
     pub const ALL: [Self; 14] = [
         Self::LatencyMinNs,
         Self::LatencyP50Ns,
@@ -96,7 +96,17 @@ impl Measure {
 
     /// Whether it is a latency.
     pub fn is_latency(self) -> bool {
-        self.name().starts_with("latency_")
+        matches!(
+            self,
+            Self::LatencyMinNs
+                | Self::LatencyP50Ns
+                | Self::LatencyMeanNs
+                | Self::LatencyP90Ns
+                | Self::LatencyP95Ns
+                | Self::LatencyP99Ns
+                | Self::LatencyP999Ns
+                | Self::LatencyMaxNs
+        )
     }
 
     /// The value of one trial.
