@@ -46,9 +46,9 @@ pub struct Drift {
     pub limit: f64,
 }
 
-/// The references of a campaign, block by block.
+/// The rates of a campaign's references, block by block.
 #[derive(Debug, Clone, Default)]
-pub struct Beside {
+pub struct ReferenceRates {
     blocks: Vec<(Block, ContenderKind, f64)>,
     frequency_mhz: Option<f64>,
 }
@@ -77,7 +77,7 @@ impl Block {
     }
 }
 
-impl Beside {
+impl ReferenceRates {
     /// The references among the cells of a record.
     pub fn of(cells: &[Cell<'_>]) -> Self {
         let references = cells

@@ -23,7 +23,7 @@ use super::{
     confirm, ending, find, first, folder_error, overload, plan_notes, report, resumed, saved_plan,
     share,
 };
-use crate::campaigns::{Beside, Place};
+use crate::campaigns::{Place, WhileOthersRun};
 use crate::display::Display;
 use crate::flags::{FarFlags, Format, OtherCampaigns, RunFlags};
 use crate::interrupt::Interrupt;
@@ -160,7 +160,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         save_plan,
     } = asked;
     let interrupt = Interrupt::listen_with_limit()?;
-    let Some(place) = Place::take(Beside::from(flags.others), &interrupt)? else {
+    let Some(place) = Place::take(WhileOthersRun::from(flags.others), &interrupt)? else {
         output::note("interrupted; nothing was measured");
         return Ok(exit::INTERRUPTED);
     };
