@@ -11,9 +11,9 @@ use bakeoff_record::{
 
 use crate::ConductError;
 use crate::event::Event;
-use crate::find::Find;
+use crate::find::Searches;
 use crate::generators::{Generators, OwnEngine};
-use crate::overload::Beyond;
+use crate::overload::Overloads;
 use crate::roles::Roles;
 use crate::rounds::{Rounds, Widest};
 use crate::sequence::Sequence;
@@ -74,13 +74,13 @@ pub fn carry_out(
         stop: &options.stop,
     };
     let earlier: Vec<TrialRecord> = options.earlier.into_iter().map(kept).collect();
-    let (mut rounds, mut find, mut beyond);
+    let (mut rounds, mut searches, mut overloads);
     let sequence: &mut dyn Sequence = if plan.is_search() {
-        find = Find::new(plan, &earlier);
-        &mut find
+        searches = Searches::new(plan, &earlier);
+        &mut searches
     } else if plan.is_overload() {
-        beyond = Beyond::new(plan, &earlier);
-        &mut beyond
+        overloads = Overloads::new(plan, &earlier);
+        &mut overloads
     } else {
         rounds = Rounds::new(plan, widest);
         &mut rounds
