@@ -18,7 +18,7 @@ use crate::limits::{
     BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, SERVER_PACED,
     SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
 };
-use crate::subject::{Beside, Subject};
+use crate::subject::{ReferenceRates, Subject};
 use crate::words::count;
 
 /// Both the server and the engine had no time to spare.
@@ -52,10 +52,10 @@ pub(crate) fn bottleneck(
     record: &Record,
     cell: &Cell<'_>,
     usable: &Cell<'_>,
-    beside: &Beside,
+    references: &ReferenceRates,
 ) -> Option<Bottleneck> {
     let trial = typical(usable).or_else(|| typical(cell))?;
-    let subject = Subject::new(record, trial, beside.ceilings(trial))?;
+    let subject = Subject::new(record, trial, references.ceilings(trial))?;
     let causes = causes(&subject);
     let (first, also) = causes.split_first()?;
     let mut found = Bottleneck {

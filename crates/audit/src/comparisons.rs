@@ -1,7 +1,7 @@
 //! Pairs of contenders, by every metric: what may be said of each, over the whole campaign.
 //!
-//! A family is all pairs of one metric, over every workload and load, so that one false word in
-//! twenty campaigns is the most that chance gets (R20). The rate of closed loops, p99 of open loops
+//! A family is all pairs of one metric, over every workload and load, so that chance names a
+//! difference in at most one campaign of twenty (R20). The rate of closed loops, p99 of open loops
 //! and CPU per request are tested so; the median, p90 and memory are indications, of which one in
 //! twenty may be false. Latencies of closed loops and rates of open ones are what the load made of
 //! them and are shown only (R1).
@@ -19,12 +19,12 @@ use crate::equivalence::{Equivalence, Inequality};
 use crate::judged::JudgedCell;
 pub(crate) use standing::Standing;
 
-/// Difference between two runs of one server, which no difference below means anything.
+/// How far two runs of one server differ. A smaller difference between contenders means nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Floor {
-    /// Of which metric.
+    /// The metric that it is of.
     pub metric: Metric,
-    /// 0.01 is 1 %.
+    /// The floor as a share: 0.01 is 1 %.
     pub floor: f64,
     /// What the two runs of one server differed by in their median ratio, as a share; null where
     /// none was run, or none has a value.
@@ -58,8 +58,9 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
         let mut pairs = all_pairs(record, &groups, equivalence, metric);
         for pair in &mut pairs {
             // One or two rounds prove nothing, and may be plain, or say what is needed.
-            let is_few = pair.silence == Some(Reason::NotValid) && pair.is_few;
-            pair.silence = pair.silence.filter(|_| !is_few);
+            if pair.is_few && pair.silence == Some(Reason::NotValid) {
+                pair.silence = None;
+            }
         }
         drawn.extend(family::conclude(
             pairs,

@@ -3,7 +3,7 @@
 use bakeoff_record::{Record, TrialEnd, TrialRecord};
 use bakeoff_stats::Cell;
 
-use crate::check::Check;
+use crate::check::{Check, Level};
 use crate::checks;
 use crate::code::Code;
 use crate::subject::{Ceilings, Subject};
@@ -12,10 +12,7 @@ use crate::verdict::{Judgement, Verdict};
 /// Judges one trial.
 pub fn judge_trial(record: &Record, trial: &TrialRecord, ceilings: Ceilings) -> Judgement {
     let ended = |verdict, text: &str| {
-        Judgement::ended(
-            verdict,
-            Check::new(Code::TrialEnded, crate::check::Level::Suspect, text),
-        )
+        Judgement::ended(verdict, Check::new(Code::TrialEnded, Level::Suspect, text))
     };
     match &trial.end {
         TrialEnd::Measured => match Subject::new(record, trial, ceilings) {
@@ -27,7 +24,7 @@ pub fn judge_trial(record: &Record, trial: &TrialRecord, ceilings: Ceilings) -> 
         },
         TrialEnd::Failed { step, cause, .. } => ended(
             Verdict::Failed,
-            &format!("failed at {}: {cause}", step_name(*step)),
+            &format!("failed at {}: {cause}", step.name()),
         ),
         TrialEnd::Skipped { reason, fix } => ended(Verdict::Skipped, &format!("{reason}; {fix}")),
         TrialEnd::Unsupported { reason } => ended(Verdict::Unsupported, reason),
@@ -56,28 +53,8 @@ pub fn judge_cell(
         let worst = judgements.max_by_key(|judgement| judgement.verdict);
         return worst.cloned().unwrap_or(Judgement::ended(
             Verdict::Skipped,
-            Check::new(
-                Code::TrialEnded,
-                crate::check::Level::Suspect,
-                "no trial was begun",
-            ),
+            Check::new(Code::TrialEnded, Level::Suspect, "no trial was begun"),
         ));
     }
     Judgement::of(checks::rounds::check(record, cell, &measured))
-}
-
-/// Name of a step as the record spells it.
-fn step_name(step: bakeoff_record::Step) -> &'static str {
-    use bakeoff_record::Step;
-    match step {
-        Step::Prepare => "prepare",
-        Step::Origin => "origin",
-        Step::CheckConfig => "check-config",
-        Step::Start => "start",
-        Step::Observe => "observe",
-        Step::WarmUp => "warm-up",
-        Step::Measure => "measure",
-        Step::CheckAgain => "check-again",
-        Step::Stop => "stop",
-    }
 }

@@ -16,8 +16,9 @@ use crate::equivalence::{Equivalence, equivalences};
 use crate::findings::{self, Finding};
 use crate::judge::{judge_cell, judge_trial};
 use crate::number::{Number, number_of};
-use crate::subject::Beside;
+use crate::subject::ReferenceRates;
 use crate::trust::{self, Trust};
+use crate::verdict::Verdict;
 use crate::verdict::Judgement;
 
 /// Everything that is decided about a record.
@@ -143,13 +144,13 @@ impl std::fmt::Display for Withheld {
 /// Judges a record.
 pub fn judge(record: &Record) -> Judged<'_> {
     let groups = cells(record);
-    let beside = Beside::of(&groups);
+    let references = ReferenceRates::of(&groups);
     let one = |cell: &Cell<'_>| knee::check(cell, &groups);
     let knees: Vec<Option<Check>> = groups.iter().map(one).collect();
     let cells: Vec<JudgedCell<'_>> = groups
         .into_iter()
         .zip(knees)
-        .map(|(cell, knee)| judged_cell(record, cell, &beside, knee))
+        .map(|(cell, knee)| judged_cell(record, cell, &references, knee))
         .collect();
     let equivalence = equivalences(&record.plan, &record.trials);
     let Compared {
@@ -172,11 +173,11 @@ pub fn judge(record: &Record) -> Judged<'_> {
 fn judged_cell<'r>(
     record: &'r Record,
     cell: Cell<'r>,
-    beside: &Beside,
+    references: &ReferenceRates,
     knee: Option<Check>,
 ) -> JudgedCell<'r> {
     let judge = |trial: &&'r TrialRecord| {
-        let judgement = judge_trial(record, trial, beside.ceilings(trial));
+        let judgement = judge_trial(record, trial, references.ceilings(trial));
         (*trial, judgement)
     };
     let mut trials: Vec<(&'r TrialRecord, Judgement)> = cell.trials.iter().map(judge).collect();
@@ -191,7 +192,7 @@ fn judged_cell<'r>(
         bottleneck: None,
     };
     let usable = judged.usable(Number::Rate);
-    judged.bottleneck = bottleneck(record, &judged.cell, &usable, beside);
+    judged.bottleneck = bottleneck(record, &judged.cell, &usable, references);
     judged
 }
 

@@ -57,6 +57,6 @@ pub use load::{LoadHosts, judge_load};
 pub use more::{More, ROUNDS_MOST};
 pub use number::{Number, number_of};
 pub use sentence::percent;
-pub use subject::{Beside, Ceilings, Drift, Subject};
+pub use subject::{Ceilings, Drift, ReferenceRates, Subject};
 pub use trust::{Trust, Weakness};
 pub use verdict::{Judgement, Verdict, Verdicts, blame};

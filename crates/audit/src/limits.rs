@@ -61,10 +61,9 @@ pub const LOGGED_ERRORS_SHARE: f64 = 0.01;
 /// did.
 pub const SERVER_PACED: f64 = 0.95;
 /// R36: least distance of the yardstick from its median over rounds, as a logarithm, that is held
-/// against a block.
-pub const DRIFT_LOG_MIN: f64 = 0.15;
-/// R36: the same in standard deviations of the yardstick, by the median of absolute deviations.
-pub const DRIFT_SPREADS: f64 = 3.0;
+/// against a block, and the same in standard deviations of the yardstick. A block is measured again
+/// by the same two.
+pub use bakeoff_record::{DRIFT_LOG_MIN, DRIFT_SPREADS};
 /// R13: share of the window in which an engine's thread wanted a processor and had none, from
 /// which its delays may be in the latencies.
 pub const ENGINE_KEPT_SUSPECT: f64 = 0.05;

@@ -1,6 +1,8 @@
 //! What a trial is judged by: itself, the machine, and the references beside it.
 
-use bakeoff_record::{ContenderKind, Hosts, LoadResult, Machine, Record, TrialRecord};
+use bakeoff_record::{
+    ContenderKind, DEVIATION_OF_MAD, Hosts, LoadResult, Machine, Record, TrialRecord,
+};
 use bakeoff_stats::{Cell, Measure, median, origin_tree, server_tree, window_cores};
 
 use crate::limits::{DRIFT_LOG_MIN, DRIFT_SPREADS};
@@ -44,9 +46,9 @@ pub struct Drift {
     pub limit: f64,
 }
 
-/// The references of a campaign, block by block.
+/// The rates of a campaign's references, block by block.
 #[derive(Debug, Clone, Default)]
-pub struct Beside {
+pub struct ReferenceRates {
     blocks: Vec<(Block, ContenderKind, f64)>,
     frequency_mhz: Option<f64>,
 }
@@ -75,7 +77,7 @@ impl Block {
     }
 }
 
-impl Beside {
+impl ReferenceRates {
     /// The references among the cells of a record.
     pub fn of(cells: &[Cell<'_>]) -> Self {
         let references = cells
@@ -129,7 +131,7 @@ impl Beside {
         }
         let middle = median(&logs)?;
         let apart: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
-        let spread = 1.4826 * median(&apart)?;
+        let spread = DEVIATION_OF_MAD * median(&apart)?;
         Some(Drift {
             log: rate.ln() - middle,
             limit: DRIFT_LOG_MIN.max(DRIFT_SPREADS * spread),

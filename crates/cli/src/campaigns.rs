@@ -34,7 +34,7 @@ const COMMAND_CHARS: usize = 200;
 
 /// What to do when another campaign is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Beside {
+pub(crate) enum WhileOthersRun {
     /// Name it and end.
     Refuse,
     /// Begin when it has ended.
@@ -43,7 +43,7 @@ pub(crate) enum Beside {
     GoOn,
 }
 
-impl From<OtherCampaigns> for Beside {
+impl From<OtherCampaigns> for WhileOthersRun {
     fn from(flags: OtherCampaigns) -> Self {
         match (flags.wait, flags.beside) {
             (true, _) => Self::Wait,
@@ -70,7 +70,10 @@ struct Other {
 
 impl Place {
     /// Takes a place; `None` when somebody stopped the wait for one.
-    pub(crate) fn take(beside: Beside, interrupt: &Interrupt) -> anyhow::Result<Option<Self>> {
+    pub(crate) fn take(
+        mode: WhileOthersRun,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Option<Self>> {
         let mut waited_for = String::new();
         loop {
             let (socket, others) = look()?;
@@ -81,15 +84,15 @@ impl Place {
                     others,
                 }));
             };
-            match (beside, socket) {
-                (Beside::GoOn, Some(socket)) => {
+            match (mode, socket) {
+                (WhileOthersRun::GoOn, Some(socket)) => {
                     let others = others.into_iter().map(|other| other.description);
                     return Ok(Some(Self {
                         _socket: socket,
                         others: others.collect(),
                     }));
                 }
-                (Beside::Wait, socket) => {
+                (WhileOthersRun::Wait, socket) => {
                     // Others that begin now must not wait for one that waits.
                     drop(socket);
                     if first.description != waited_for {
@@ -100,7 +103,7 @@ impl Place {
                         return Ok(None);
                     }
                 }
-                (Beside::Refuse | Beside::GoOn, _) => return Err(refusal(first)),
+                (WhileOthersRun::Refuse | WhileOthersRun::GoOn, _) => return Err(refusal(first)),
             }
         }
     }

@@ -232,6 +232,7 @@ fn offered(record: &TrialRecord) -> String {
     }
 }
 
+/// A step as the display names it.
 pub(crate) fn step_name(step: Step) -> &'static str {
     match step {
         Step::Prepare => "prepare",

@@ -11,9 +11,9 @@ use bakeoff_record::{
 
 use crate::ConductError;
 use crate::event::Event;
-use crate::find::Find;
+use crate::find::Searches;
 use crate::generators::{Generators, OwnEngine};
-use crate::overload::Beyond;
+use crate::overload::Overloads;
 use crate::roles::Roles;
 use crate::rounds::{Rounds, Widest};
 use crate::sequence::Sequence;
@@ -74,13 +74,13 @@ pub fn carry_out(
         stop: &options.stop,
     };
     let earlier: Vec<TrialRecord> = options.earlier.into_iter().map(kept).collect();
-    let (mut rounds, mut find, mut beyond);
+    let (mut rounds, mut searches, mut overloads);
     let sequence: &mut dyn Sequence = if plan.is_search() {
-        find = Find::new(plan, &earlier);
-        &mut find
+        searches = Searches::new(plan, &earlier);
+        &mut searches
     } else if plan.is_overload() {
-        beyond = Beyond::new(plan, &earlier);
-        &mut beyond
+        overloads = Overloads::new(plan, &earlier);
+        &mut overloads
     } else {
         rounds = Rounds::new(plan, widest);
         &mut rounds
@@ -98,13 +98,11 @@ pub fn carry_out(
         if options.stop.load(Ordering::Relaxed) {
             return Ok(CampaignEnd::Interrupted);
         }
-        if block
-            .replace(block_of(&trial))
-            .is_some_and(|before| before != block_of(&trial))
-            && in_blocks
-        {
+        let this = Some(block_of(&trial));
+        if in_blocks && block.is_some() && block != this {
             on_event(Event::BlockEnded);
         }
+        block = this;
         on_event(campaign.begins(&trial));
         let logs = campaign.folder.logs_of(&trial.id);
         let mut record = trial::carry_out(&setting, &trial, &logs, on_event)?;

@@ -21,13 +21,13 @@ const TRIALS_BEFORE: f64 = 1e6;
 
 /// The searches of a plan.
 #[derive(Debug)]
-pub struct Find<'p> {
+pub struct Searches<'p> {
     plan: &'p Plan,
     /// How many trials each search had when it was begun or resumed.
     before: Vec<usize>,
 }
 
-impl<'p> Find<'p> {
+impl<'p> Searches<'p> {
     /// The searches of `plan`, whose rates are sought, after the trials of an `earlier` part of
     /// them. Contenders that were given up in it are asked again: a host may be back.
     pub fn new(plan: &'p Plan, earlier: &[TrialRecord]) -> Self {
@@ -56,7 +56,7 @@ impl<'p> Find<'p> {
     }
 }
 
-impl Sequence for Find<'_> {
+impl Sequence for Searches<'_> {
     fn next(&mut self, recorded: &[TrialRecord]) -> Option<Trial> {
         if let Some(reference) = self.reference(recorded) {
             return Some(reference);

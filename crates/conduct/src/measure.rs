@@ -78,7 +78,7 @@ pub(crate) fn measure(
         Err(cause) => return Measured::failed(Step::Measure, format!("failed to {cause}")),
     };
     let mut watch = Watch::new(load, proxied, counts_at_start);
-    watch.is_noted = trial.load.requests.is_some();
+    watch.is_start_noted = trial.load.requests.is_some();
     while !watch.load.is_over() {
         std::thread::sleep(watch.nap());
         watch.look(contestant, stop, on_event);
@@ -117,17 +117,24 @@ struct Watch {
     proxied: bool,
     step: Option<Step>,
     /// Whether what is counted at the window's start was read.
-    is_noted: bool,
+    is_start_noted: bool,
     /// Whether what is counted at the window's end was read.
-    ended: bool,
+    is_end_noted: bool,
     shown: (u64, u64),
     shown_at: Instant,
     counts_at_start: Option<Counts>,
     counts_at_end: Option<Counts>,
-    /// How the server ended, or its host was lost, and the last words.
-    died: Option<(Step, String, String)>,
+    /// How the server ended, or its host was lost.
+    died: Option<Death>,
     /// Whether it was ended because of whom it was in contact with.
     is_strayed: bool,
+}
+
+/// Why a load was ended early.
+struct Death {
+    step: Step,
+    cause: String,
+    log_tail: String,
 }
 
 impl Watch {
@@ -136,8 +143,8 @@ impl Watch {
             load,
             proxied,
             step: None,
-            is_noted: false,
-            ended: false,
+            is_start_noted: false,
+            is_end_noted: false,
             shown: (0, 0),
             shown_at: Instant::now(),
             counts_at_start,
@@ -157,27 +164,16 @@ impl Watch {
             self.load.stop();
         }
         self.look_at_phase(contestant, on_event);
-        if self.died.is_none()
-            && let Some(cause) = contestant.lost()
-        {
-            self.died = Some((self.step.unwrap_or(Step::WarmUp), cause, String::new()));
-            self.load.stop();
-        }
-        if self.died.is_none()
-            && let Some(cause) = contestant.strayed()
-        {
-            let step = self.step.unwrap_or(Step::WarmUp);
-            self.died = Some((step, cause, contestant.log_tail()));
-            self.is_strayed = true;
-            self.load.stop();
-        }
-        if self.died.is_none()
-            && let Some(status) = contestant.died()
-        {
-            let step = self.step.unwrap_or(Step::WarmUp);
-            let cause = format!("the server died under load: {status}");
-            self.died = Some((step, cause, contestant.log_tail()));
-            self.load.stop();
+        if self.died.is_none() {
+            if let Some(cause) = contestant.lost() {
+                self.give_up(cause, String::new());
+            } else if let Some(cause) = contestant.strayed() {
+                self.give_up(cause, contestant.log_tail());
+                self.is_strayed = true;
+            } else if let Some(status) = contestant.died() {
+                let cause = format!("the server died under load: {status}");
+                self.give_up(cause, contestant.log_tail());
+            }
         }
         let since = self.shown_at.elapsed();
         if since >= LIVE_PERIOD {
@@ -189,6 +185,16 @@ impl Watch {
             self.shown = now;
             self.shown_at = Instant::now();
         }
+    }
+
+    /// Ends the load early. The cause belongs to the running step.
+    fn give_up(&mut self, cause: String, log_tail: String) {
+        self.died = Some(Death {
+            step: self.step.unwrap_or(Step::WarmUp),
+            cause,
+            log_tail,
+        });
+        self.load.stop();
     }
 
     /// How long to sleep until the next look, which is due at the window's start at the latest.
@@ -213,8 +219,8 @@ impl Watch {
             true => COUNTERS_LEAD_PROXIED,
             false => COUNTERS_LEAD,
         };
-        if now + lead >= start && !self.is_noted {
-            self.is_noted = true;
+        if now + lead >= start && !self.is_start_noted {
+            self.is_start_noted = true;
             contestant.note_edge(Edge::Start);
         }
         if now >= start && self.step == Some(Step::WarmUp) {
@@ -227,7 +233,7 @@ impl Watch {
             }
             on_event(Event::Step(Step::Measure));
         }
-        if now >= end && !self.ended {
+        if now >= end && !self.is_end_noted {
             self.end(contestant);
         }
     }
@@ -235,13 +241,13 @@ impl Watch {
     /// A load by count may end before its window does, and before the first look.
     fn look_last(&mut self, contestant: &mut dyn Staged, on_event: &mut dyn FnMut(Event<'_>)) {
         self.look_at_phase(contestant, on_event);
-        if !self.ended {
+        if !self.is_end_noted {
             self.end(contestant);
         }
     }
 
     fn end(&mut self, contestant: &mut dyn Staged) {
-        self.ended = true;
+        self.is_end_noted = true;
         self.counts_at_end = counts(contestant, self.proxied);
         contestant.note_edge(Edge::End);
     }
@@ -259,10 +265,10 @@ impl Watch {
             cause: format!("the load engine failed: {cause}"),
             message: None,
         });
-        let died = self.died.map(|(step, cause, words)| TrialEnd::Failed {
-            step,
-            cause,
-            message: (!words.trim().is_empty()).then_some(words),
+        let died = self.died.map(|death| TrialEnd::Failed {
+            step: death.step,
+            cause: death.cause,
+            message: (!death.log_tail.trim().is_empty()).then_some(death.log_tail),
         });
         let stopped = stop
             .load(Ordering::Relaxed)

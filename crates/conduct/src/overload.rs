@@ -29,7 +29,7 @@ const CLOSED_TIMEOUT_S: f64 = 10.0;
 
 /// The overloads of a plan.
 #[derive(Debug)]
-pub struct Beyond<'p> {
+pub struct Overloads<'p> {
     plan: &'p Plan,
     /// Ids of trials without a right answer that were made before this was begun or resumed.
     lost_before: HashSet<String>,
@@ -45,7 +45,7 @@ struct Cell<'p> {
     lost_before: &'p HashSet<String>,
 }
 
-impl<'p> Beyond<'p> {
+impl<'p> Overloads<'p> {
     /// The overloads of `plan`, after the trials of an `earlier` part of them. Contenders that
     /// showed no capacity in it are asked again: a host may be back.
     pub fn new(plan: &'p Plan, earlier: &[TrialRecord]) -> Self {
@@ -119,7 +119,7 @@ impl<'p> Beyond<'p> {
     }
 }
 
-impl Sequence for Beyond<'_> {
+impl Sequence for Overloads<'_> {
     fn next(&mut self, recorded: &[TrialRecord]) -> Option<Trial> {
         let next = self.missing(recorded).into_iter().next()?;
         Some(Trial {

@@ -31,11 +31,9 @@ pub(crate) fn forbidden(
     if generators.are_here()
         && let Err(shortage) = check_clients(clients, 1)
     {
-        let text = shortage.to_string();
-        let (reason, fix) = text.split_once("; ").unwrap_or((&text, "raise the limit"));
         return Some(TrialEnd::Skipped {
-            reason: reason.to_owned(),
-            fix: fix.to_owned(),
+            reason: shortage.reason(),
+            fix: shortage.fix(),
         });
     }
     let limit = site.open_files().unwrap_or(u64::MAX);

@@ -1,6 +1,7 @@
 //! Open files, ports and addresses, checked before the first connection. If they were missing, it
 //! would be measured as the server's failure (R11, R12).
 
+use std::fmt;
 use std::net::{IpAddr, UdpSocket};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -15,13 +16,9 @@ use crate::target::Endpoint;
 const OTHER_FILES: u64 = 64;
 
 /// What this machine lacks for a load, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shortage {
     /// Too few files may be open at once.
-    #[error(
-        "{clients} clients need {needed} open files, but this process may open {limit}; \
-         raise the limit with `ulimit -n {needed}` (as root: `ulimit -Hn {needed}` first)"
-    )]
     OpenFiles {
         /// Connections asked for.
         clients: u32,
@@ -31,11 +28,6 @@ pub enum Shortage {
         limit: u64,
     },
     /// Too few ephemeral ports towards one address.
-    #[error(
-        "{clients} clients need as many ephemeral ports, but this machine has {ports}; \
-         widen them with `sysctl net.ipv4.ip_local_port_range='1024 65535'`, or add source \
-         addresses"
-    )]
     Ports {
         /// Connections asked for.
         clients: u32,
@@ -43,10 +35,6 @@ pub enum Shortage {
         ports: u32,
     },
     /// There is no unix socket to connect to.
-    #[error(
-        "cannot connect to the Unix socket {}: {problem}; expected a socket on which a server \
-         listens: start the server first, or correct the path", path.display()
-    )]
     UnixSocket {
         /// Where it was to be.
         path: PathBuf,
@@ -54,10 +42,6 @@ pub enum Shortage {
         problem: String,
     },
     /// Connections cannot come from an address.
-    #[error(
-        "cannot connect from {source_address}: {problem}; expected an address of this machine, \
-         of the same family as the server's: `ip address` lists them"
-    )]
     Source {
         /// Where connections were to come from.
         source_address: IpAddr,
@@ -65,6 +49,58 @@ pub enum Shortage {
         problem: String,
     },
 }
+
+impl Shortage {
+    /// What is missing.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::OpenFiles {
+                clients,
+                needed,
+                limit,
+            } => format!(
+                "{clients} clients need {needed} open files, but this process may open {limit}"
+            ),
+            Self::Ports { clients, ports } => format!(
+                "{clients} clients need as many ephemeral ports, but this machine has {ports}"
+            ),
+            Self::UnixSocket { path, problem } => {
+                let path = path.display();
+                format!("cannot connect to the Unix socket {path}: {problem}")
+            }
+            Self::Source {
+                source_address,
+                problem,
+            } => format!("cannot connect from {source_address}: {problem}"),
+        }
+    }
+
+    /// What to do about it.
+    pub fn fix(&self) -> String {
+        match self {
+            Self::OpenFiles { needed, .. } => format!(
+                "raise the limit with `ulimit -n {needed}` (as root: `ulimit -Hn {needed}` first)"
+            ),
+            Self::Ports { .. } => "widen them with `sysctl \
+                 net.ipv4.ip_local_port_range='1024 65535'`, or add source addresses"
+                .to_owned(),
+            Self::UnixSocket { .. } => "expected a socket on which a server listens: start the \
+                 server first, or correct the path"
+                .to_owned(),
+            Self::Source { .. } => "expected an address of this machine, of the same family as \
+                 the server's: `ip address` lists them"
+                .to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Shortage {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}; {}", self.reason(), self.fix())
+    }
+}
+
+impl std::error::Error for Shortage {}
 
 /// Whether this process can make and hold the connections of `spec`; raises its soft limit of
 /// open files as far as it may.
@@ -170,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shortage_names_need_limit_and_mend() {
+    fn a_shortage_names_need_limit_and_fix() {
         assert_eq!(check_clients(10, 1), Ok(()));
         let shortage = check_clients(u32::MAX, 1).unwrap_err().to_string();
         assert!(shortage.contains("4294967295 clients need"), "{shortage}");

@@ -25,9 +25,11 @@ pub const THROTTLED_SHARE: f64 = 0.01;
 /// which a trial is disturbed.
 pub const KEPT_DISTURBED_SHARE: f64 = 0.20;
 /// Least distance of logarithms at which the yardstick has drifted.
-const DRIFT_LEAST: f64 = 0.15;
-/// From the median of absolute deviations to a standard deviation, times three.
-const DRIFT_DEVIATIONS: f64 = 3.0 * 1.4826;
+pub const DRIFT_LOG_MIN: f64 = 0.15;
+/// The same in standard deviations of the yardstick, by the median of absolute deviations.
+pub const DRIFT_SPREADS: f64 = 3.0;
+/// From the median of absolute deviations to a standard deviation of normal values.
+pub const DEVIATION_OF_MAD: f64 = 1.4826;
 /// Fewest rates that have a median worth comparing with.
 const DRIFT_RATES_MIN: usize = 3;
 /// Share of the window that the host's readings must cover.
@@ -232,7 +234,7 @@ pub fn drift(yardstick_rates: &[f64], this: f64) -> bool {
     let center = median(logs.clone());
     let spread = median(logs.iter().map(|log| (log - center).abs()).collect());
     let distance = (this.ln() - center).abs();
-    distance.is_nan() || distance > DRIFT_LEAST.max(DRIFT_DEVIATIONS * spread)
+    distance.is_nan() || distance > DRIFT_LOG_MIN.max(DRIFT_SPREADS * DEVIATION_OF_MAD * spread)
 }
 
 /// CPU seconds (user and system) that a tree used from `from_s` to `to_s` on the trial's axis,

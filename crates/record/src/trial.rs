@@ -225,6 +225,23 @@ pub enum Step {
     Stop,
 }
 
+impl Step {
+    /// The name in records and reports, such as `check-config`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Prepare => "prepare",
+            Self::Origin => "origin",
+            Self::CheckConfig => "check-config",
+            Self::Start => "start",
+            Self::Observe => "observe",
+            Self::WarmUp => "warm-up",
+            Self::Measure => "measure",
+            Self::CheckAgain => "check-again",
+            Self::Stop => "stop",
+        }
+    }
+}
+
 /// The server as it ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

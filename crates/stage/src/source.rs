@@ -50,7 +50,7 @@ pub(crate) struct CrateSource {
     pub(crate) package: String,
     /// Crates whose files the build uses as well.
     #[serde(default)]
-    pub(crate) beside: Vec<Beside>,
+    pub(crate) beside: Vec<Dependency>,
     /// Folder of the crate in which the build runs.
     #[serde(default)]
     pub(crate) folder: String,
@@ -68,7 +68,7 @@ pub(crate) struct CrateSource {
 /// A crate that a build uses, in one version, whatever the registry offers by then.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Beside {
+pub(crate) struct Dependency {
     pub(crate) package: String,
     pub(crate) version: String,
     /// Of the `.crate` file, as `sha256:HEX`.
@@ -159,7 +159,7 @@ impl Source {
                 version_variable: Some(name),
                 ..
             } if !is_name(name) => fail("`version-variable` is no variable's name"),
-            Self::Crate(of) if !of.beside.iter().all(Beside::is_sound) => {
+            Self::Crate(of) if !of.beside.iter().all(Dependency::is_sound) => {
                 fail("each of `beside` needs `package`, `version` and `digest`, as \"sha256:HEX\"")
             }
             Self::Apt { beside, .. } if !beside.iter().all(|package| is_name(package)) => {
@@ -180,7 +180,7 @@ impl Source {
     }
 }
 
-impl Beside {
+impl Dependency {
     fn is_sound(&self) -> bool {
         is_name(&self.package) && is_name(&self.version) && Digests::Sha256.accept(&self.digest)
     }

@@ -47,5 +47,5 @@ pub use simultaneous::{Located, locate, locate_apart, within};
 pub use steady::{Better, Class as SteadyClass, Segment, Steady, changes, steady};
 pub use student::{student_point, student_tail};
 pub use table::{Method, Seen, look};
-pub use usage::{cpu_seconds_in, engine_tree, memory_peak, origin_tree, server_tree, window_cores};
+pub use usage::{engine_tree, memory_peak, origin_tree, server_tree, window_cores};
 pub use walsh::{signed_rank, walsh, walsh_rank};

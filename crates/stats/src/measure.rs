@@ -4,10 +4,10 @@
 
 use std::fmt;
 
-use bakeoff_record::{LoadResult, TrialEnd, TrialRecord};
+use bakeoff_record::{LoadResult, TrialEnd, TrialRecord, cpu_seconds_between};
 use serde::Serialize;
 
-use crate::usage::{cpu_seconds_in, memory_peak, server_tree};
+use crate::usage::{memory_peak, server_tree};
 
 /// What is taken from a trial. Latencies are of `ok` responses, from the intended send time; a
 /// percentile counts what had no end too, and there is none where that could move it.
@@ -47,7 +47,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Every measure, in the order of tables.
+    /// Every measure, each once.
     pub const ALL: [Self; 14] = [
         Self::LatencyMinNs,
         Self::LatencyP50Ns,
@@ -96,7 +96,17 @@ impl Measure {
 
     /// Whether it is a latency.
     pub fn is_latency(self) -> bool {
-        self.name().starts_with("latency_")
+        matches!(
+            self,
+            Self::LatencyMinNs
+                | Self::LatencyP50Ns
+                | Self::LatencyMeanNs
+                | Self::LatencyP90Ns
+                | Self::LatencyP95Ns
+                | Self::LatencyP99Ns
+                | Self::LatencyP999Ns
+                | Self::LatencyMaxNs
+        )
     }
 
     /// The value of one trial.
@@ -218,6 +228,6 @@ fn per_request(result: &LoadResult, total: f64) -> Result<f64, &'static str> {
 
 fn cpu_s(trial: &TrialRecord, result: &LoadResult) -> Result<f64, &'static str> {
     server_tree(&trial.usage)
-        .and_then(|tree| cpu_seconds_in(&tree.ticks, 0.0, result.measured_s))
+        .and_then(|tree| cpu_seconds_between(&tree.ticks, 0.0, result.measured_s))
         .ok_or("the probe did not read the server's CPU time over the whole window")
 }

@@ -34,12 +34,12 @@ pub(super) struct Means {
 impl Means {
     /// Those of a campaign; `None` where nobody asked for experiments.
     pub(super) fn of(
-        flags: &Destination,
+        destination: &Destination,
         plan: &Plan,
         library: &Folder,
         (scratch, interrupt, redaction): (&RunFolder, &Interrupt, &Redaction),
     ) -> anyhow::Result<Option<Self>> {
-        if !flags.confirm {
+        if !destination.confirm {
             return Ok(None);
         }
         let (bakeoff, stage) = scratch.stage_at(library.servers(), Listening::default())?;

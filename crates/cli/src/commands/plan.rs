@@ -3,7 +3,7 @@
 //! It executes nothing, not even for the version of a program: a plan from somebody else can be
 //! looked at first.
 
-use bakeoff_conduct::{Beyond, Depth, Finding, Sequence as _, preflight};
+use bakeoff_conduct::{Depth, Finding, Overloads, Sequence as _, preflight};
 use bakeoff_plan::{Plan, expected_duration, trials};
 use bakeoff_record::TrialEnd;
 use bakeoff_report::{Redaction, counted};
@@ -123,7 +123,7 @@ fn searches(plan: &Plan) -> String {
 
 /// The rates of an overload are known once the capacities are.
 fn overloads(plan: &Plan) -> (String, String) {
-    let left = Beyond::new(plan, &[]).left(&[]);
+    let left = Overloads::new(plan, &[]).left(&[]);
     let summary = format!(
         "{}, {}, {}: {}, about {}\n",
         counted(plan.contenders.len() as u64, "contender"),

@@ -15,45 +15,51 @@ use crate::exit;
 use crate::library::Folder;
 
 /// Flags that a campaign needs again to go on, as the end of a command line.
-pub(super) fn needed_again(flags: &Destination, library: &Folder) -> String {
+pub(super) fn needed_again(destination: &Destination, library: &Folder) -> String {
     let mut text = String::new();
-    if let Some(hosts) = &flags.far.hosts {
+    if let Some(hosts) = &destination.far.hosts {
         text += &format!(" --hosts {}", shell_path(hosts));
     }
-    if flags.far.addresses {
+    if destination.far.addresses {
         text += " --addresses";
     }
     if let Some(library) = library.path() {
         text += &format!(" --library {}", shell_path(library));
     }
-    if flags.strict {
+    if destination.strict {
         text += " --strict";
     }
-    text + flags.gated.arguments()
+    text + destination.gated.arguments()
 }
 
 /// What goes on with a record that is not complete.
-pub(super) fn command(plan: &Plan, path: &Path, flags: &Destination, library: &Folder) -> String {
+pub(super) fn command(
+    plan: &Plan,
+    path: &Path,
+    destination: &Destination,
+    library: &Folder,
+) -> String {
     let command = match (plan.is_search(), plan.is_overload()) {
         (true, _) => "find",
         (_, true) => "overload",
         _ => "run",
     };
-    let flags = needed_again(flags, library);
-    format!("bakeoff {command} --resume {}{flags}", shell_path(path))
+    let again = needed_again(destination, library);
+    format!("bakeoff {command} --resume {}{again}", shell_path(path))
 }
 
 /// Refuses to go on with the record at `path` in other places than those where its trials ran.
 pub(super) fn refuse_elsewhere(
     path: &Path,
     record: &Record,
-    flags: &Destination,
+    destination: &Destination,
 ) -> anyhow::Result<()> {
     let shown = path.display();
     let places = Places::of(record);
-    Err(exit::usage(match (places, flags.far.hosts.is_some()) {
+    let is_on_hosts = destination.far.hosts.is_some();
+    Err(exit::usage(match (places, is_on_hosts) {
         (Places::Hosts, true) | (Places::Here, false) => return Ok(()),
-        (Places::Hosts, false) if flags.confirm => format!(
+        (Places::Hosts, false) if destination.confirm => format!(
             "--confirm changes workers and processors of this machine, and {shown} was measured on \
              the hosts of a file; to confirm what limits its contenders, measure them without \
              --hosts"
@@ -175,7 +181,7 @@ mod tests {
     use crate::commands::gated::Gated;
     use crate::flags::{FailIfFlags, FarFlags, Format, GateFlags, OtherCampaigns};
 
-    fn flags(hosts: Option<&str>, addresses: bool) -> Destination {
+    fn destination(hosts: Option<&str>, addresses: bool) -> Destination {
         let far = FarFlags {
             hosts: hosts.map(Into::into),
             addresses,
@@ -200,11 +206,11 @@ mod tests {
         let none = Folder::new(None).unwrap();
         // Tests run in the folder of their crate.
         let library = Folder::new(Some("src".into())).unwrap();
-        let check = |path: &str, flags: &Destination, library: &Folder, expected: &str| {
-            let command = command(&plan, Path::new(path), flags, library);
+        let check = |path: &str, destination: &Destination, library: &Folder, expected: &str| {
+            let command = command(&plan, Path::new(path), destination, library);
             assert_eq!(command, expected);
         };
-        let here = flags(None, false);
+        let here = destination(None, false);
         check("record", &here, &none, "bakeoff run --resume record");
         check(
             "my record",
@@ -220,7 +226,7 @@ mod tests {
         );
         check(
             "record",
-            &flags(Some("my hosts.toml"), true),
+            &destination(Some("my hosts.toml"), true),
             &none,
             "bakeoff run --resume record --hosts 'my hosts.toml' --addresses",
         );
@@ -233,7 +239,7 @@ mod tests {
         let gated = Destination {
             gated: Gated::of(&gates, None, None).unwrap(),
             strict: true,
-            ..flags(None, false)
+            ..destination(None, false)
         };
         check(
             "record",

@@ -23,7 +23,7 @@ use super::{
     confirm, ending, find, first, folder_error, overload, plan_notes, report, resumed, saved_plan,
     share,
 };
-use crate::campaigns::{Beside, Place};
+use crate::campaigns::{Place, WhileOthersRun};
 use crate::display::Display;
 use crate::flags::{FarFlags, Format, OtherCampaigns, RunFlags};
 use crate::interrupt::Interrupt;
@@ -148,11 +148,15 @@ impl Destination {
 }
 
 /// Carries a plan out, records and reports it.
-pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> anyhow::Result<u8> {
-    let endpoint = flags.metrics.map(Endpoint::open).transpose()?;
-    let path = record_path(flags, &asked.plan)?;
+pub(super) fn campaign(
+    asked: Asked,
+    library: &Folder,
+    destination: &Destination,
+) -> anyhow::Result<u8> {
+    let endpoint = destination.metrics.map(Endpoint::open).transpose()?;
+    let path = record_path(destination, &asked.plan)?;
     // Before anything is waited for.
-    refuse_at_once(flags, &asked, &path)?;
+    refuse_at_once(destination, &asked, &path)?;
     let Asked {
         plan,
         resumed,
@@ -160,14 +164,14 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         save_plan,
     } = asked;
     let interrupt = Interrupt::listen_with_limit()?;
-    let Some(place) = Place::take(Beside::from(flags.others), &interrupt)? else {
+    let Some(place) = Place::take(WhileOthersRun::from(destination.others), &interrupt)? else {
         output::note("interrupted; nothing was measured");
         return Ok(exit::INTERRUPTED);
     };
     let scratch = RunFolder::make()?;
     let earlier = resumed.as_ref().map(|(_, record)| record.trials.as_slice());
     let earlier = earlier.unwrap_or_default();
-    let (far, roles, site) = sites(flags, (&plan, earlier), library, &scratch, &interrupt)?;
+    let (far, roles, site) = sites(destination, (&plan, earlier), library, &scratch, &interrupt)?;
     let place_is_new = resumed.is_none();
     let _record_place = place_is_new.then(|| RecordPlace::make(&path)).transpose()?;
     site.fix_programs(&plan, earlier).map_err(not_asked)?;
@@ -176,7 +180,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         output::note("interrupted before the first trial");
         return Ok(exit::INTERRUPTED);
     }
-    let redaction = redaction(&plan, earlier, flags.show_secrets);
+    let redaction = redaction(&plan, earlier, destination.show_secrets);
     refuse_what_cannot_run(&plan, &findings, &redaction)?;
     let saved = SavedPlan::write(&plan.to_toml(), save_plan.as_deref())?;
     let plan = match earlier.is_empty() {
@@ -184,14 +188,15 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         false => plan,
     };
     let machine = machine(far.as_ref());
-    flags.gated.refuse_unlike(&machine, &plan)?;
+    destination.gated.refuse_unlike(&machine, &plan)?;
     plan_notes::print(&plan, &redaction);
     let (mut folder, earlier) = folder(resumed, &path, &plan, &machine)?;
     saved.keep();
     if let Some(addresses) = far.as_ref().and_then(Far::addresses) {
         folder.hide(addresses.clone());
     }
-    let means = confirm::Means::of(flags, &plan, library, (&scratch, &interrupt, &redaction))?;
+    let of_this_run = (&scratch, &interrupt, &redaction);
+    let means = confirm::Means::of(destination, &plan, library, of_this_run)?;
     let options = Options {
         stop: interrupt.flag(),
         earlier,
@@ -199,11 +204,11 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         generators: far.as_ref().map(|far| far.measured(&|| interrupt.came())),
         warnings: place.others.iter().map(disturbed_by).collect(),
     };
-    let resume = resumed::command(&plan, &path, flags, library);
+    let resume = resumed::command(&plan, &path, destination, library);
     let kept = format!("what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&format!("interrupted; {kept}"));
-    let shown = (redaction, endpoint);
-    let end = measure(&plan, &mut folder, &*site, options, (&flags.gated, shown))?;
+    let shown = (&destination.gated, (redaction, endpoint));
+    let end = measure(&plan, &mut folder, &*site, options, shown)?;
     let end = confirm::after(end, &path, means)?;
     if let Some(far) = far.filter(|_| end == CampaignEnd::Complete) {
         let links = far.links(When::After, &|| interrupt.came());
@@ -211,37 +216,37 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     }
     // For the page, which should be whole.
     interrupt.take_time(PAGE_WITHIN_S);
-    let needed_again = resumed::needed_again(flags, library);
+    let needed_again = resumed::needed_again(destination, library);
     let ended = Ended::of(end, interrupt.came(), (&kept, needed_again));
-    finish(flags, &path, &ended)
+    finish(destination, &path, &ended)
 }
 
 /// Refuses what is wrong whatever the machine is like: the record at `path`, which is there
 /// already or goes on, and what flags ask of the plan.
-fn refuse_at_once(flags: &Destination, asked: &Asked, path: &Path) -> anyhow::Result<()> {
+fn refuse_at_once(destination: &Destination, asked: &Asked, path: &Path) -> anyhow::Result<()> {
     let Asked { plan, resumed, .. } = asked;
     saved_plan::refuse_taken(asked.save_plan.as_deref())?;
     match resumed {
         // First, as processors of another host may not be there here.
-        Some((_, record)) => resumed::refuse_elsewhere(path, record, flags)?,
+        Some((_, record)) => resumed::refuse_elsewhere(path, record, destination)?,
         None if RecordFolder::is_at(path).map_err(folder_error)? => {
             return Err(folder_error(FolderError::Exists(path.to_owned())));
         }
         None => {}
     }
-    if flags.far.hosts.is_none() {
+    if destination.far.hosts.is_none() {
         Roles::divide(&plan.pinning).map_err(exit::usage)?;
     }
     if plan.is_search() || plan.is_overload() {
-        report::refuse_for_search(flags.format)?;
+        report::refuse_for_search(destination.format)?;
     }
-    report::refuse_files(flags.format)?;
-    flags.gated.refuse_what_fits_nothing(plan)
+    report::refuse_files(destination.format)?;
+    destination.gated.refuse_what_fits_nothing(plan)
 }
 
 /// The hosts of a file, the processors of the roles that are here, and where contestants run.
 fn sites(
-    flags: &Destination,
+    destination: &Destination,
     (plan, earlier): (&Plan, &[TrialRecord]),
     library: &Folder,
     scratch: &RunFolder,
@@ -253,9 +258,9 @@ fn sites(
         servers: servers.as_deref(),
         folder: scratch.path(),
         earlier,
-        shows_addresses: flags.far.addresses,
+        shows_addresses: destination.far.addresses,
     };
-    let far = flags
+    let far = destination
         .far
         .hosts
         .as_deref()
@@ -354,18 +359,18 @@ struct Written {
 }
 
 /// Reports on what was measured. The answer is printed where its page cannot be written, too.
-fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result<u8> {
+fn finish(destination: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result<u8> {
     let Written {
         report,
         holdings,
         page,
-    } = write_report(path, flags.show_secrets)?;
-    let printed = print(&report, flags, path, &ended.needed_again);
+    } = write_report(path, destination.show_secrets)?;
+    let printed = print(&report, destination, path, &ended.needed_again);
     if ended.end != CampaignEnd::Interrupted {
         // A terminal that was closed may be what interrupted it.
         printed?;
     }
-    if flags.format != Format::Text && page.is_ok() {
+    if destination.format != Format::Text && page.is_ok() {
         // The text ends with it.
         output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
     }
@@ -374,10 +379,10 @@ fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result
         output::note(&said);
         return Ok(code);
     }
-    if let Some(plan) = &flags.repeat {
-        let flags = &ended.needed_again;
+    if let Some(plan) = &destination.repeat {
+        let again = &ended.needed_again;
         output::note(&format!(
-            "repeat it: bakeoff run {}{flags}",
+            "repeat it: bakeoff run {}{again}",
             shell_path(plan)
         ));
     }
@@ -389,11 +394,11 @@ fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result
     page?;
     match &report {
         Drawn::Rounds(report) => {
-            let otherwise = ending::print(report, flags.strict);
-            flags.gated.conclude(path, otherwise)
+            let otherwise = ending::print(report, destination.strict);
+            destination.gated.conclude(path, otherwise)
         }
-        Drawn::Search(report) => Ok(find::ending(report, flags.strict)),
-        Drawn::Overload(report) => Ok(overload::ending(report, flags.strict)),
+        Drawn::Search(report) => Ok(find::ending(report, destination.strict)),
+        Drawn::Overload(report) => Ok(overload::ending(report, destination.strict)),
     }
 }
 
@@ -408,8 +413,8 @@ fn disturbed_by(other: &String) -> Warning {
 }
 
 /// The folder of the record, whose path servers get in their configurations.
-fn record_path(flags: &Destination, plan: &Plan) -> anyhow::Result<PathBuf> {
-    let asked = flags.resume.clone().or(flags.out.clone());
+fn record_path(destination: &Destination, plan: &Plan) -> anyhow::Result<PathBuf> {
+    let asked = destination.resume.clone().or(destination.out.clone());
     let path = asked.unwrap_or_else(|| default_folder(plan));
     paths::must_be_text("the record folder", &path)?;
     paths::must_be_free_or_a_folder("the record folder", &path)?;
@@ -526,13 +531,13 @@ fn write_report(path: &Path, show_secrets: bool) -> anyhow::Result<Written> {
 
 fn print(
     report: &Drawn,
-    flags: &Destination,
+    destination: &Destination,
     record: &Path,
     needed_again: &str,
 ) -> anyhow::Result<()> {
     let shown = report::Shown {
-        format: flags.format,
-        full: flags.full,
+        format: destination.format,
+        full: destination.full,
         diffs: false,
         record: record.display().to_string(),
         needed_again: Some(needed_again.to_owned()),
@@ -540,7 +545,7 @@ fn print(
     };
     output::document(&report.shown(&shown)?)?;
     // The campaign has an exit code of its own.
-    report::gaps(report, flags.format);
+    report::gaps(report, destination.format);
     Ok(())
 }
 

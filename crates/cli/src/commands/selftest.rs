@@ -11,7 +11,7 @@ use bakeoff_report::{
     FaultRow, SelfTest, SelfTestRig, Tally, selftest_json, selftest_markdown, selftest_text,
 };
 
-use crate::campaigns::{Beside, Place};
+use crate::campaigns::{Place, WhileOthersRun};
 use crate::flags::{SelftestFlags, SelftestFormat};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
@@ -44,7 +44,7 @@ pub(crate) fn carry_out(flags: &SelftestFlags) -> anyhow::Result<u8> {
         return Ok(exit::DONE);
     }
     let interrupt = Interrupt::listen_with_limit()?;
-    let Some(place) = Place::take(Beside::from(flags.others), &interrupt)? else {
+    let Some(place) = Place::take(WhileOthersRun::from(flags.others), &interrupt)? else {
         output::note("interrupted; nothing was planted");
         return Ok(exit::INTERRUPTED);
     };

@@ -101,9 +101,9 @@ fn capacity(trial: &Trial) -> f64 {
 }
 
 fn carried_out(plan: &Plan) -> Vec<Trial> {
-    let mut find = Find::new(plan, &[]);
+    let mut searches = Searches::new(plan, &[]);
     let (mut records, mut trials) = (Vec::new(), Vec::new());
-    while let Some(trial) = find.next(&records) {
+    while let Some(trial) = searches.next(&records) {
         assert!(trials.len() < 300, "it ends");
         records.push(record(&trial, capacity(&trial)));
         trials.push(trial);
@@ -114,7 +114,7 @@ fn carried_out(plan: &Plan) -> Vec<Trial> {
         let (lower, upper) = (standing.lower_per_s.unwrap(), standing.upper_per_s.unwrap());
         assert!(lower <= expected && expected < upper, "{lower} to {upper}");
     }
-    assert_eq!(find.left(&records), Left::default());
+    assert_eq!(searches.left(&records), Left::default());
     trials
 }
 
@@ -158,39 +158,39 @@ fn contenders_take_turns_and_each_trial_has_its_own_schedule() {
 #[test]
 fn what_was_interrupted_is_run_again() {
     let plan = plan();
-    let mut find = Find::new(&plan, &[]);
+    let mut searches = Searches::new(&plan, &[]);
     let mut records = Vec::new();
     for _ in 0..9 {
-        let trial = find.next(&records).unwrap();
+        let trial = searches.next(&records).unwrap();
         records.push(record(&trial, capacity(&trial)));
     }
-    let trial = find.next(&records).unwrap();
+    let trial = searches.next(&records).unwrap();
     let mut interrupted = record(&trial, capacity(&trial));
     interrupted.end = TrialEnd::Interrupted;
     records.push(interrupted);
-    let again = find.next(&records).unwrap();
+    let again = searches.next(&records).unwrap();
     assert_eq!((&again.id, &again.load), (&trial.id, &trial.load));
 }
 
 #[test]
 fn a_null_server_that_does_not_run_is_not_waited_for() {
     let plan = plan();
-    let mut find = Find::new(&plan, &[]);
-    let first = find.next(&[]).unwrap();
+    let mut searches = Searches::new(&plan, &[]);
+    let first = searches.next(&[]).unwrap();
     let mut lost = record(&first, 1.0);
     lost.end = TrialEnd::Unsupported {
         reason: "it compresses".to_owned(),
     };
-    assert_eq!(find.next(&[lost]).unwrap().contender.name, "fast");
+    assert_eq!(searches.next(&[lost]).unwrap().contender.name, "fast");
 }
 
 /// A host that restarts: every trial is lost for a while.
 #[test]
 fn a_contender_that_was_given_up_is_asked_again_on_resume() {
     let plan = plan();
-    let mut find = Find::new(&plan, &[]);
+    let mut searches = Searches::new(&plan, &[]);
     let mut records = Vec::new();
-    while let Some(trial) = find.next(&records) {
+    while let Some(trial) = searches.next(&records) {
         assert!(records.len() < 100, "it gives up");
         let mut record = record(&trial, capacity(&trial));
         if records.len() > 30 {
@@ -202,8 +202,8 @@ fn a_contender_that_was_given_up_is_asked_again_on_resume() {
         }
         records.push(record);
     }
-    assert_eq!(find.left(&records), Left::default());
-    let mut resumed = Find::new(&plan, &records);
+    assert_eq!(searches.left(&records), Left::default());
+    let mut resumed = Searches::new(&plan, &records);
     let mut asked: Vec<String> = Vec::new();
     for _ in 0..20 {
         let trial = resumed.next(&records).unwrap();

@@ -53,17 +53,17 @@ fn capacity(trial: &Trial) -> f64 {
 }
 
 fn carried_out(plan: &Plan) -> Vec<Trial> {
-    let mut beyond = Beyond::new(plan, &[]);
+    let mut overloads = Overloads::new(plan, &[]);
     let (mut records, mut trials) = (Vec::new(), Vec::new());
-    while let Some(trial) = beyond.next(&records) {
+    while let Some(trial) = overloads.next(&records) {
         assert!(trials.len() < 100, "it ends");
-        let expected = beyond.left(&records);
+        let expected = overloads.left(&records);
         records.push(record(&trial, capacity(&trial)));
-        let after = beyond.left(&records);
+        let after = overloads.left(&records);
         assert_eq!(after.trials + 1, expected.trials, "{}", trial.id);
         trials.push(trial);
     }
-    assert_eq!(beyond.left(&records), Left::default());
+    assert_eq!(overloads.left(&records), Left::default());
     trials
 }
 
@@ -123,9 +123,9 @@ fn a_capacity_that_is_said_is_not_measured() {
 #[test]
 fn without_a_capacity_there_is_no_ramp_for_that_contender() {
     let plan = plan("");
-    let mut beyond = Beyond::new(&plan, &[]);
+    let mut overloads = Overloads::new(&plan, &[]);
     let mut records = Vec::new();
-    while let Some(trial) = beyond.next(&records) {
+    while let Some(trial) = overloads.next(&records) {
         let dead = trial.contender.name == "fast";
         let mut record = record(&trial, if dead { 0.0 } else { 500.0 });
         if dead {
@@ -163,9 +163,9 @@ fn disturbed(trial: &Trial, ok_per_s: f64) -> TrialRecord {
 /// and the first rate of its ramp.
 fn capacities(makes: &dyn Fn(usize, &Trial) -> TrialRecord) -> (Vec<String>, Option<f64>) {
     let plan = plan("");
-    let mut beyond = Beyond::new(&plan, &[]);
+    let mut overloads = Overloads::new(&plan, &[]);
     let (mut records, mut made, mut first) = (Vec::new(), Vec::new(), None);
-    while let Some(trial) = beyond.next(&records) {
+    while let Some(trial) = overloads.next(&records) {
         assert!(records.len() < 100, "it ends");
         let is_capacity = trial.id.contains("-capacity");
         match (trial.contender.name.as_str(), &trial.load.model) {
@@ -222,15 +222,15 @@ fn a_capacity_that_was_lost_or_disturbed_is_measured_again() {
 fn a_contender_without_a_capacity_is_asked_again_on_resume() {
     let plan = plan("");
     let mut records = Vec::new();
-    let mut beyond = Beyond::new(&plan, &[]);
-    while let Some(trial) = beyond.next(&records) {
+    let mut overloads = Overloads::new(&plan, &[]);
+    while let Some(trial) = overloads.next(&records) {
         assert!(records.len() < 100, "it ends");
         records.push(match trial.contender.name.as_str() {
             "fast" => lost(&trial),
             _ => record(&trial, 3000.0),
         });
     }
-    let mut resumed = Beyond::new(&plan, &records);
+    let mut resumed = Overloads::new(&plan, &records);
     let first = records.len();
     while let Some(trial) = resumed.next(&records) {
         assert!(records.len() < 100, "it ends");
@@ -249,16 +249,16 @@ fn a_contender_without_a_capacity_is_asked_again_on_resume() {
 #[test]
 fn what_was_interrupted_is_run_again() {
     let plan = plan("");
-    let mut beyond = Beyond::new(&plan, &[]);
+    let mut overloads = Overloads::new(&plan, &[]);
     let mut records = Vec::new();
     for _ in 0..3 {
-        let trial = beyond.next(&records).unwrap();
+        let trial = overloads.next(&records).unwrap();
         records.push(record(&trial, capacity(&trial)));
     }
-    let trial = beyond.next(&records).unwrap();
+    let trial = overloads.next(&records).unwrap();
     let mut interrupted = record(&trial, 1.0);
     interrupted.end = TrialEnd::Interrupted;
     records.push(interrupted);
-    let again = beyond.next(&records).unwrap();
+    let again = overloads.next(&records).unwrap();
     assert_eq!((&again.id, &again.load), (&trial.id, &trial.load));
 }

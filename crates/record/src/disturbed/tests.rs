@@ -203,6 +203,35 @@ fn readings_that_do_not_cover_the_window_give_no_number() {
     assert_eq!(disturbances(&trial), []);
 }
 
+/// A reading of a tree's CPU time so far.
+fn reading(at_s: f64, cpu_user_s: f64) -> TreeTick {
+    TreeTick {
+        at_s,
+        cpu_user_s,
+        ..TreeTick::default()
+    }
+}
+
+#[test]
+fn cpu_time_is_interpolated_at_the_edges_of_a_span() {
+    let ticks = [
+        reading(-0.5, 0.0),
+        reading(0.5, 1.0),
+        reading(1.5, 1.5),
+        reading(2.5, 3.5),
+    ];
+    // At 0 it is half of 1.0, at 2 half-way from 1.5 to 3.5: 2.5 - 0.5 = 2.0.
+    assert_eq!(cpu_seconds_between(&ticks, 0.0, 2.0), Some(2.0));
+}
+
+#[test]
+fn cpu_time_is_not_extrapolated() {
+    let ticks = [reading(0.1, 0.0), reading(1.0, 0.9)];
+    assert!(cpu_seconds_between(&ticks, 0.0, 1.2).is_some());
+    assert_eq!(cpu_seconds_between(&ticks, 0.0, 2.0), None);
+    assert_eq!(cpu_seconds_between(&[], 0.0, 1.0), None);
+}
+
 #[test]
 fn steal_throttling_and_a_kept_engine_disturb() {
     let mut trial = trial(Doings {

@@ -155,14 +155,14 @@ pub struct ChangeRow {
     /// Whether it is one for the better.
     pub is_better: bool,
     /// The last record before it.
-    pub before: Beside,
+    pub before: Neighbour,
     /// The first record after it.
-    pub after: Beside,
+    pub after: Neighbour,
 }
 
-/// A record beside a change.
+/// A record next to a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Beside {
+pub struct Neighbour {
     /// Name of its folder.
     pub record: String,
     /// Start.
@@ -382,7 +382,7 @@ fn look(series: &mut [SeriesRow]) -> usize {
 }
 
 fn change_row(one: &SeriesRow, change: &bakeoff_stats::LevelChange) -> ChangeRow {
-    let beside = |point: &PointRow| Beside {
+    let neighbour = |point: &PointRow| Neighbour {
         record: point.record.clone(),
         started_at: point.started_at.clone(),
         version: point.version.clone(),
@@ -395,8 +395,8 @@ fn change_row(one: &SeriesRow, change: &bakeoff_stats::LevelChange) -> ChangeRow
         high: change.high,
         n: change.n,
         is_better: (change.size > 0.0) == is_rate,
-        before: beside(&one.points[change.at - 1]),
-        after: beside(&one.points[change.at]),
+        before: neighbour(&one.points[change.at - 1]),
+        after: neighbour(&one.points[change.at]),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The faults that are planted, each with its clean twin and with what must name it.
 
 use super::seen::Finds;
-use super::setup::{Beside, Campaign, On, Server, Setup};
+use super::setup::{Campaign, Disturber, On, Server, Setup};
 
 /// A fault.
 pub(super) struct Fault {
@@ -181,7 +181,7 @@ fn connections() -> Vec<Fault> {
                 if planted {
                     let arguments = &["flood"];
                     let on = On::Engine;
-                    campaign.beside.push(Beside { arguments, on });
+                    campaign.beside.push(Disturber { arguments, on });
                 }
                 Setup::Campaign(campaign)
             },
@@ -367,7 +367,7 @@ const SPIN: &[&str] = &["spin", "--threads", "4"];
 fn beside(planted: bool, mut campaign: Campaign, on: On) -> Setup {
     if planted {
         let arguments = SPIN;
-        campaign.beside.push(Beside { arguments, on });
+        campaign.beside.push(Disturber { arguments, on });
     }
     Setup::Campaign(campaign)
 }

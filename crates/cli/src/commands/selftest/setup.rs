@@ -29,7 +29,7 @@ pub(super) struct Campaign {
     pub(super) references: &'static [&'static str],
     /// Keys of `[pinning]`.
     pub(super) pinning: &'static str,
-    pub(super) beside: Vec<Beside>,
+    pub(super) beside: Vec<Disturber>,
 }
 
 /// A contender's server.
@@ -45,7 +45,7 @@ pub(super) enum Server {
 
 /// A program that runs as long as the campaign.
 #[derive(Debug, Clone)]
-pub(super) struct Beside {
+pub(super) struct Disturber {
     /// Arguments of `bakeoff faulty`.
     pub(super) arguments: &'static [&'static str],
     pub(super) on: On,

@@ -15,7 +15,7 @@ use bakeoff_report::{Redacted, Redaction, view::view_of};
 use bakeoff_stage::{Helper, Running};
 
 use super::seen::Seen;
-use super::setup::{Beside, Campaign, On, Setup};
+use super::setup::{Campaign, Disturber, On, Setup};
 use crate::commands::first;
 use crate::library::Folder;
 use crate::run_folder::RunFolder;
@@ -165,7 +165,7 @@ impl World {
     }
 
     /// Starts a program beside a campaign.
-    fn start(&self, one: &Beside, here: &Here, folder: &Path) -> anyhow::Result<Running> {
+    fn start(&self, one: &Disturber, here: &Here, folder: &Path) -> anyhow::Result<Running> {
         let pinned = &here.roles.pinned;
         let cpus = match one.on {
             On::Server => pinned.server.clone(),
