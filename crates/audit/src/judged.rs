@@ -18,8 +18,8 @@ use crate::judge::{judge_cell, judge_trial};
 use crate::number::{Number, number_of};
 use crate::subject::ReferenceRates;
 use crate::trust::{self, Trust};
-use crate::verdict::Verdict;
 use crate::verdict::Judgement;
+use crate::verdict::Verdict;
 
 /// Everything that is decided about a record.
 #[derive(Debug, Clone)]

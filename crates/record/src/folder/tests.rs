@@ -527,3 +527,23 @@ fn where_half_a_plan_was_written_the_same_command_can_be_given_again() {
     fs::remove_dir(&in_the_way).unwrap();
     RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
 }
+
+fn far(id: &str) -> TrialRecord {
+    let mut far = trial(id);
+    far.course.hosts = Some(crate::Hosts {
+        links: vec![link(1e9, crate::When::Before)],
+        ..crate::Hosts::default()
+    });
+    far
+}
+
+fn link(bits_per_s: f64, when: crate::When) -> LinkFacts {
+    LinkFacts {
+        from: vec!["sut".to_owned()],
+        to: vec!["g1".to_owned()],
+        bits_per_s,
+        at_least: false,
+        rtt_ns: None,
+        when,
+    }
+}

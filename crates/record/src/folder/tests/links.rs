@@ -2,26 +2,6 @@
 
 use super::*;
 
-fn far(id: &str) -> TrialRecord {
-    let mut far = trial(id);
-    far.course.hosts = Some(crate::Hosts {
-        links: vec![link(1e9, crate::When::Before)],
-        ..crate::Hosts::default()
-    });
-    far
-}
-
-fn link(bits_per_s: f64, when: crate::When) -> LinkFacts {
-    LinkFacts {
-        from: vec!["sut".to_owned()],
-        to: vec!["g1".to_owned()],
-        bits_per_s,
-        at_least: false,
-        rtt_ns: None,
-        when,
-    }
-}
-
 /// What was measured after a trial is read with it, and of a campaign that went on each trial has
 /// what came after its own part.
 #[test]
