@@ -10,11 +10,11 @@ use bakeoff_stage::Fetched;
 
 use crate::site::Staged;
 
-/// Most requests of a list that are asked for; of a longer one so many, evenly chosen.
+/// Most requests of a list that are asked for. From a longer list this many are chosen evenly.
 const ASKED_MAX: usize = 64;
 /// One request outside the window may take this long.
 pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
-/// After the load answers are waited for so many times as long as a request of the load was.
+/// How long answers are waited for after the load, in timeouts of the load.
 const RECOVERY_TIMEOUTS: f64 = 3.0;
 /// Between two requests for an answer that did not come.
 const ASK_AGAIN: Duration = Duration::from_millis(100);

@@ -148,7 +148,7 @@ impl From<StageError> for Refused {
 
 type Outcome = (Pair, Result<Answers, Refused>);
 
-/// Asks so many at the same time.
+/// Asks at most `width` pairs at the same time.
 fn at_once_of(
     width: usize,
     pairs: Vec<Pair>,

@@ -30,7 +30,7 @@ const SAME: f64 = 1e-9;
 /// What the flips say of a family of pairs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flips {
-    /// Of each pair, in the order given.
+    /// One for each pair, in the order given.
     pub tested: Vec<Tested>,
     /// What the largest statistic of the family stays below with 95 % where no pair differs.
     pub critical: f64,

@@ -52,17 +52,17 @@ pub fn rounds_clear_of_one(ratio: &crate::Estimate) -> Option<u32> {
 pub struct Power {
     /// Chance that is left to one side of one pair.
     tail: f64,
-    /// The t that a mean has to reach with so many rounds, from 0 on, as far as it was asked for.
+    /// The t that a mean has to reach with each number of rounds from 0 on, as far as it was asked.
     critical: Vec<OnceCell<f64>>,
 }
 
 impl Power {
-    /// Of a table of so many pairs, corrected by Bonferroni.
+    /// For a table of `pairs` pairs, corrected by Bonferroni.
     pub fn of_pairs(pairs: usize) -> Self {
         Self::of_tail(FAMILY_ALPHA / (2 * pairs.max(1)) as f64)
     }
 
-    /// Of a family whose largest statistic stays below `critical` with `rounds` rounds.
+    /// For a family whose largest statistic stays below `critical` with `rounds` rounds.
     pub fn of_flips(critical: f64, rounds: usize) -> Self {
         let degrees = rounds.saturating_sub(1).max(1) as f64;
         let room = (1.0 - critical * critical).max(1e-9);
@@ -70,7 +70,7 @@ impl Power {
         Self::of_tail(crate::student::student_tail(t, degrees))
     }
 
-    /// Where so many methods have an equal share of the chance to err.
+    /// The same where `methods` methods share the chance to err equally.
     pub(crate) fn shared(self, methods: usize) -> Self {
         Self::of_tail(self.tail / methods.max(1) as f64)
     }

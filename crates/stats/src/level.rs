@@ -67,7 +67,7 @@ pub struct LevelChange {
 /// What became of a history.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Levels {
-    /// It has so many values, too few to tell a change from chance.
+    /// Too few values, this many, to distinguish a change from chance.
     TooFew(usize),
     /// Its changes in the order of time; most have none.
     Known(Vec<LevelChange>),

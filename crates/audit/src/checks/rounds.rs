@@ -69,7 +69,7 @@ fn rounds_needed(record: &Record, cell: &Cell<'_>) -> usize {
     needed_of(&record.plan, rounds)
 }
 
-/// Of so many rounds of a plan, how many must be believable: most of those planned, and all where
+/// How many of `rounds` rounds of a plan must be believable: most of those planned, and all where
 /// few were. The rounds that a stopping rule adds make up for what the machine spoiled, so they do
 /// not raise what is needed until they are the most of them: half of all must be believable.
 pub(crate) fn needed_of(plan: &Plan, rounds: usize) -> usize {
