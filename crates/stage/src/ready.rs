@@ -198,7 +198,7 @@ impl Awaited<'_> {
         self.check(kept).map(|()| came)
     }
 
-    /// Refuses a server that is in contact with somebody whom a trial has no part in.
+    /// Refuses a server that is in contact with an address that has no part in the trial.
     fn check(&self, kept: &Kept) -> Result<(), StageError> {
         match self.contacts {
             Some(contacts) => contacts
