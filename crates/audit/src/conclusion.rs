@@ -92,9 +92,9 @@ pub struct PairKey {
     pub workload: String,
     /// Label of the load.
     pub load: String,
-    /// The contender divided by.
+    /// The contender whose value is the ratio's denominator.
     pub first: String,
-    /// The contender divided.
+    /// The contender whose value is the numerator.
     pub second: String,
 }
 

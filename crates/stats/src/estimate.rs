@@ -10,7 +10,7 @@ use serde::Serialize;
 /// Rounds from which the sample's smallest and largest value hold the median with at least 95 %:
 /// `1 - 2 * 0.5^6 = 0.969`, while `1 - 2 * 0.5^5 = 0.9375` (R18).
 pub const CONFIDENCE_ROUNDS: usize = 6;
-/// Chance that an interval misses the median which is accepted.
+/// Accepted chance that an interval misses the median.
 pub(crate) const ALPHA: f64 = 0.05;
 
 /// A number with its interval and its count.
