@@ -6,7 +6,7 @@ use crate::check::Level;
 use crate::checks::rounds::needed_of;
 use crate::code::Code;
 use crate::judged::JudgedCell;
-use crate::more::ROUNDS_MOST;
+use crate::more::ROUNDS_PROPOSED_MAX;
 use crate::number::Number;
 use crate::verdict::{Judgement, Verdict};
 
@@ -83,6 +83,6 @@ fn lack_of(record: &Record, judged: &JudgedCell<'_>, number: Number) -> Lack {
         let more = *more as usize;
         more - spoiled.len() >= needed_of(&record.plan, more)
     };
-    let enough = (begun + 1..=ROUNDS_MOST).find(is_enough);
+    let enough = (begun + 1..=ROUNDS_PROPOSED_MAX).find(is_enough);
     enough.map_or(Lack::Else, Lack::Rounds)
 }

@@ -8,7 +8,7 @@ use std::cmp::{Ordering, Reverse};
 use serde::Serialize;
 
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric};
-use crate::more::ROUNDS_MOST;
+use crate::more::ROUNDS_PROPOSED_MAX;
 
 /// A sentence that holds over several cells.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -316,7 +316,7 @@ impl<'c> Sides<'c> {
     fn would_decide(&self) -> String {
         let needed = self.undecided.iter().filter_map(|one| one.rounds_needed);
         let (within, beyond): (Vec<u32>, Vec<u32>) =
-            needed.partition(|rounds| *rounds <= ROUNDS_MOST);
+            needed.partition(|rounds| *rounds <= ROUNDS_PROPOSED_MAX);
         let of = |cells: usize| match cells == self.compared() {
             true => String::new(),
             false => format!(" {cells} of them"),
@@ -328,9 +328,12 @@ impl<'c> Sides<'c> {
         match (near, beyond.len()) {
             (None, 0) => String::new(),
             (Some(near), 0) => near,
-            (None, n) => format!("; more than {ROUNDS_MOST} rounds would decide{}", of(n)),
-            (Some(near), 1) => format!("{near}; 1 needs more than {ROUNDS_MOST}"),
-            (Some(near), n) => format!("{near}; {n} need more than {ROUNDS_MOST}"),
+            (None, n) => format!(
+                "; more than {ROUNDS_PROPOSED_MAX} rounds would decide{}",
+                of(n)
+            ),
+            (Some(near), 1) => format!("{near}; 1 needs more than {ROUNDS_PROPOSED_MAX}"),
+            (Some(near), n) => format!("{near}; {n} need more than {ROUNDS_PROPOSED_MAX}"),
         }
     }
 

@@ -54,7 +54,7 @@ pub use generators::start_spread_ns;
 pub use judge::{judge_cell, judge_trial};
 pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge};
 pub use load::{LoadHosts, judge_load};
-pub use more::{More, ROUNDS_MOST};
+pub use more::{More, ROUNDS_PROPOSED_MAX};
 pub use number::{Number, number_of};
 pub use sentence::percent;
 pub use subject::{Beside, Ceilings, Drift, Subject};

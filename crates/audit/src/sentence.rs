@@ -1,6 +1,6 @@
 //! Comparisons in plain English.
 
-use bakeoff_stats::{Estimate, IntervalKind, ROUNDS_MAX};
+use bakeoff_stats::{Estimate, IntervalKind, ROUNDS_ADVISED_MAX};
 
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Reason, Side};
 use crate::limits::EQUAL_WITHIN;
@@ -125,7 +125,7 @@ impl Comparison {
         match self.rounds_needed {
             Some(rounds) => format!("cannot tell; about {rounds} rounds would"),
             None if self.ratio.is_some_and(|ratio| ratio.n >= SPREAD_ROUNDS) => {
-                format!("cannot tell; more than {ROUNDS_MAX} rounds would be needed")
+                format!("cannot tell; more than {ROUNDS_ADVISED_MAX} rounds would be needed")
             }
             None => "cannot tell from so few rounds".to_owned(),
         }
