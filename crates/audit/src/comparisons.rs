@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::conclusion::{Comparison, Conclusion, Evidence, Metric, PairKey, Reason, Side};
 use crate::equivalence::{Equivalence, Inequality};
 use crate::judged::JudgedCell;
-pub(crate) use standing::Standing;
+pub(crate) use standing::{DISTURBS, Standing};
 
 /// Difference between two runs of one server, which no difference below means anything.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
