@@ -72,8 +72,8 @@ impl Metric {
         )
     }
 
-    /// For a sentence.
-    pub fn words(self) -> &'static str {
+    /// The metric inside a sentence.
+    pub fn phrase(self) -> &'static str {
         match self {
             Self::RatePerS => "requests/s",
             Self::LatencyP50Ns => "median latency",

@@ -234,7 +234,7 @@ impl<'c> Sides<'c> {
         format!(
             "{more} and {less} differ by cell: {more} has {} {} {}{}{}, {less} {} in {}{}{}",
             spell(&apart),
-            self.metric.words(),
+            self.metric.phrase(),
             of_cells(cells.len(), self.compared()),
             bounds(cells),
             graded_otherwise(cells, grade),
@@ -275,12 +275,12 @@ impl<'c> Sides<'c> {
                 format!("{more} takes {apart} more memory than {less} {counted}")
             }
             (latency, true) => {
-                let what = latency.words();
+                let what = latency.phrase();
                 let bounds = bounds(cells);
                 format!("{what} of {more} is {apart} that of {less} {counted}{bounds}")
             }
             (latency, false) => {
-                let what = latency.words();
+                let what = latency.phrase();
                 let bounds = bounds(cells);
                 format!("{what} of {more} is {apart} higher than that of {less} {counted}{bounds}")
             }
@@ -342,7 +342,7 @@ impl<'c> Sides<'c> {
         if !self.metric.is_tested() {
             return None;
         }
-        let ((first, second), what) = (self.names, self.metric.words());
+        let ((first, second), what) = (self.names, self.metric.phrase());
         let all_equal = self.equal.len() == self.compared();
         let shown = self.undecided.iter().filter_map(|one| one.smallest_shown);
         let smallest = shown.fold(0.0, f64::max);

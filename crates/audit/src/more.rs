@@ -39,7 +39,7 @@ impl More {
 
     /// What follows `12 of 42 comparisons are not decided by 7 rounds`; empty where nothing is
     /// known of it.
-    pub(crate) fn words(self) -> String {
+    pub(crate) fn ending(self) -> String {
         let beyond = match (self.beyond, self.within) {
             (0, _) => String::new(),
             (all, 0) if all == self.open => format!("; they need more than {ROUNDS_PROPOSED_MAX}"),
@@ -77,7 +77,7 @@ mod tests {
                 beyond,
                 rounds,
             };
-            more.words()
+            more.ending()
         };
         assert_eq!(
             words(3, 3, 0, Some(14)),

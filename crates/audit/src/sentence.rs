@@ -37,7 +37,7 @@ impl Comparison {
         let (first, second) = (&self.pair.first, &self.pair.second);
         format!(
             "{second} against {first}, {}: {}",
-            self.metric.words(),
+            self.metric.phrase(),
             self.phrase()
         )
     }

@@ -86,7 +86,7 @@ fn weakness(code: &str, level: Level, text: String) -> Weakness {
 /// Two runs of one server that differ beyond chance.
 fn control(floors: &[Floor]) -> Option<Weakness> {
     let shown = floors.iter().filter(|floor| floor.shown);
-    let metrics: Vec<&str> = shown.map(|floor| floor.metric.words()).collect();
+    let metrics: Vec<&str> = shown.map(|floor| floor.metric.phrase()).collect();
     (!metrics.is_empty()).then(|| {
         let text = format!(
             "two runs of the same server differ in {}: differences may be noise",
@@ -107,7 +107,7 @@ fn large_floor(comparisons: &[Comparison], floors: &[Floor]) -> Option<Weakness>
     let weak: Vec<&Floor> = floors.iter().filter(is_compared).filter(weak).collect();
     let each: Vec<String> = weak
         .iter()
-        .map(|floor| format!("{} in {}", percent(floor.floor), floor.metric.words()))
+        .map(|floor| format!("{} in {}", percent(floor.floor), floor.metric.phrase()))
         .collect();
     let each = each.join(" and ");
     let text = match weak.iter().find(|floor| floor.doubtful) {
@@ -338,7 +338,7 @@ fn rounds(record: &Record, comparisons: &[Comparison]) -> Option<Weakness> {
             1 => "1 round".to_owned(),
             rounds => format!("{rounds} rounds"),
         },
-        more.words()
+        more.ending()
     );
     Some(weakness(Code::RoundsAccepted.name(), Level::Note, text))
 }

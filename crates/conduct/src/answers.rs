@@ -47,7 +47,7 @@ pub(crate) fn check_before(
                     request.name(),
                     answer.status,
                     answer.body_bytes,
-                    expected_words(request)
+                    expected_text(request)
                 ),
                 message: None,
             });
@@ -173,7 +173,7 @@ fn is_kept(request: &Request) -> bool {
     expect.encoding != Encoding::Identity || sent.is_some_and(|sent| sent.sha256.is_some())
 }
 
-fn expected_words(request: &Request) -> String {
+fn expected_text(request: &Request) -> String {
     let expect = &request.expect;
     match expect.body_bytes() {
         Some(body) => format!("status {} and {} bytes", expect.status, body.len()),

@@ -1,4 +1,5 @@
-//! A trial in the load engine's words: where it sends what, how it travels, what comes back.
+//! A trial as a specification for the load engine: where it sends what, how it travels, and what
+//! comes back.
 
 use std::time::Duration;
 

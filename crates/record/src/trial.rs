@@ -328,7 +328,7 @@ pub struct ConfigChange {
 
 impl ConfigChange {
     /// The change on one line: `nginx.conf:3: pid /run/nginx.pid; -> pid "..."; (why)`.
-    pub fn words(&self) -> String {
+    pub fn on_one_line(&self) -> String {
         let on_one = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join(" | ");
         let after = match on_one(&self.after) {
             nothing if nothing.is_empty() => "left out".to_owned(),

@@ -45,7 +45,7 @@ pub enum IntervalKind {
 
 impl IntervalKind {
     /// As text, for a caption.
-    pub fn words(self) -> &'static str {
+    pub fn caption(self) -> &'static str {
         match self {
             Self::Range => "smallest to largest round",
             Self::MedianConfidence95 => "95 % interval of the median (order statistics)",

@@ -250,7 +250,7 @@ fn fields(row: &CompareRow) -> Row {
         })
     };
     let mut fields = vec![
-        Field::text(row.metric.words()),
+        Field::text(row.metric.phrase()),
         value(row.metric, row.first_value.as_ref()),
         value(row.metric, row.second_value.as_ref()),
         Field::text(worse.map_or("-".to_owned(), |one| format!("{} %", percent(one.point)))),

@@ -206,11 +206,11 @@ fn interval(shown: &[super::Cell]) -> IntervalFacts {
     let text = if range > 0 && range < kinds.len() {
         format!(
             "{}, of fewer than {CONFIDENCE_ROUNDS} rounds the {}",
-            IntervalKind::MedianConfidence95.words(),
-            IntervalKind::Range.words()
+            IntervalKind::MedianConfidence95.caption(),
+            IntervalKind::Range.caption()
         )
     } else {
-        kind.words().to_owned()
+        kind.caption().to_owned()
     };
     IntervalFacts {
         kind,
@@ -302,8 +302,8 @@ fn workload(workload: &Workload) -> WorkloadFacts {
     WorkloadFacts {
         name: workload.name.clone(),
         description: workload.description.clone(),
-        request: asked_words(&workload.requests),
-        expects: expected_words(&workload.requests),
+        request: asked_text(&workload.requests),
+        expects: expected_text(&workload.requests),
         requests_total: workload.requests.len(),
         requests: workload
             .requests
@@ -330,7 +330,7 @@ fn request(request: &Request) -> RequestFacts {
 }
 
 /// The one request, or how many there are and the first few with their weights.
-fn asked_words(requests: &Requests) -> String {
+fn asked_text(requests: &Requests) -> String {
     if requests.len() == 1 {
         return requests.first().name();
     }
@@ -347,7 +347,7 @@ fn asked_words(requests: &Requests) -> String {
 }
 
 /// The answer that the one request expects, or the statuses of several, each once.
-fn expected_words(requests: &Requests) -> String {
+fn expected_text(requests: &Requests) -> String {
     let expect = &requests.first().expect;
     if requests.len() == 1 {
         return match &expect.body {
