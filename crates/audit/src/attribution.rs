@@ -14,12 +14,12 @@ use serde::Serialize;
 
 use crate::checks::{LinkUse, fullest_link, own_overflows, window_growth, working, worst_on};
 use crate::confirmation::{Confirmation, confirmations};
+use crate::figures::count;
 use crate::limits::{
     BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, SERVER_PACED,
     SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
 };
 use crate::subject::{Beside, Subject};
-use crate::words::count;
 
 /// Both the server and the engine had no time to spare.
 const CO_SATURATED: &str = "co-saturated";

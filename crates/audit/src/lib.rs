@@ -17,6 +17,7 @@ mod condition;
 mod confirmation;
 mod enough;
 mod equivalence;
+mod figures;
 mod findings;
 mod gate;
 mod generators;
@@ -32,7 +33,6 @@ mod sentence;
 mod subject;
 mod trust;
 mod verdict;
-mod words;
 
 pub use attribution::{Bottleneck, Cause};
 pub use check::{Check, Level};

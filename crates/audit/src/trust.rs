@@ -9,12 +9,12 @@ use crate::code::Code;
 use crate::comparisons::Floor;
 use crate::conclusion::{Comparison, Conclusion};
 use crate::equivalence::Inequality;
+use crate::figures::percent;
 use crate::judged::JudgedCell;
 use crate::limits::EQUAL_FLOOR_MOST;
 use crate::more::More;
 use crate::number::Number;
 use crate::verdict::{Judgement, Verdict};
-use crate::words::percent;
 
 /// How far a campaign can be trusted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]

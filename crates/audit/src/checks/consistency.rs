@@ -5,13 +5,13 @@ use bakeoff_record::{Balance, Histogram, LoadResult};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::figures::count;
 use crate::limits::{
     COUNTED_SHARE, LITTLE_SHARE, ORIGIN_READ_S, ORIGIN_SHARE, SET_UP_SHARE, STARVED_SHARE_INVALID,
     STARVED_SHARE_SUSPECT,
 };
 use crate::number::Number;
 use crate::subject::Subject;
-use crate::words::count;
 
 /// Fewest looks at what is in flight that an average is taken of.
 const LOOKS_MIN: usize = 100;

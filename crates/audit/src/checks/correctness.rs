@@ -5,9 +5,9 @@ use bakeoff_stats::server_tree;
 
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::figures::{count, thousandths};
 use crate::limits::{BODY_SENT_SHARE, FAILED_SHARE, RECOVERY_S, UNSEEN_FAILURES};
 use crate::subject::Subject;
-use crate::words::{count, thousandths};
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(failed_share(subject));

@@ -11,9 +11,9 @@ use bakeoff_record::{
 use super::hosts;
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::figures::{count, rate};
 use crate::limits::{ACCEPT_QUEUE_SHARE, BACKEND_SHARE, STEAL_SUSPECT, UDP_DROPS_SHARE};
 use crate::subject::Subject;
-use crate::words::{count, rate};
 
 /// SYNs that one attempt to connect sends at the most before it gives up, and its first.
 const SYNS_MAX: u64 = 4;

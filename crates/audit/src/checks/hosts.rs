@@ -11,13 +11,13 @@ use bakeoff_record::{
 
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::figures::count;
 use crate::generators::{Part, agreement, start_spread_ns};
 use crate::limits::{
     CLOCK_ERROR_NS, CLOCK_ERROR_SHARE, GENERATORS_SHARE, LINK_CHANGE_SHARE, LINK_ROOM_SHARE,
     START_SPREAD_S, WAY_SHARE,
 };
 use crate::subject::Subject;
-use crate::words::count;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     let Some(hosts) = subject.hosts() else {

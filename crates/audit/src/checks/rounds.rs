@@ -6,10 +6,10 @@ use bakeoff_stats::{Cell, ERROR_SHARE_APART, Measure, modes};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::figures::rate;
 use crate::limits::{MODES_APART, RATE_VARIATION, ROUNDS_MIN, ROUNDS_SHARE};
 use crate::number::{Number, number_of};
 use crate::verdict::Judgement;
-use crate::words::rate;
 
 /// A trial with what can be believed of it.
 type Round<'r> = (&'r TrialRecord, Judgement);

@@ -3,11 +3,11 @@
 use bakeoff_record::{Crew, GrownFile, TrialRecord, Work};
 
 use super::{Class, Side, Value, before, work};
+use crate::figures::count;
 use crate::limits::{
     BODY_BYTES_SHARE, LOG_BYTES_PER_REQUEST, LOGGED_ERRORS_SHARE, UPSTREAM_NEW_SHARE,
     UPSTREAM_REQUESTS_MIN,
 };
-use crate::words::count;
 
 /// A fact.
 pub(super) struct Fact {

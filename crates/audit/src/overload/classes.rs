@@ -2,8 +2,8 @@
 
 use super::series::{Kind, Kinds, Part, Series, Step};
 use super::{OverloadClass, OverloadFound};
+use crate::figures::{milliseconds, percent, seconds};
 use crate::limits::{SEND_LAG_NS, SEND_LAG_SHARE};
-use crate::words::{milliseconds, percent, seconds};
 
 /// Share of the requests due from which a way to fail is what the server does.
 const SHARE: f64 = 0.01;

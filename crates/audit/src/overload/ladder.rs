@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::OverloadClass;
 use super::series::{Kind, Kinds};
+use crate::figures::{milliseconds, percent};
 use crate::limits::ENGINE_BUSY_INVALID;
-use crate::words::{milliseconds, percent};
 
 /// Share of the requests from which a way to fail is what the server does.
 const SHARE: f64 = 0.01;

@@ -124,7 +124,7 @@ pub(super) fn metastable(
         evidence: format!(
             "{seconds:.0} s after the load had gone back to {}, answers still failed or took \
              longer than before",
-            crate::words::percent(series.steps.last().map_or(0.0, |step| step.share))
+            crate::figures::percent(series.steps.last().map_or(0.0, |step| step.share))
         ),
     })
 }
