@@ -1,4 +1,6 @@
-//! One module for each command.
+//! One module for each command, and what several of them share: `confirm`, `ending`, `findings`,
+//! `first`, `gated`, `generators`, `load_together`, `made`, `own_file`, `plan_notes`, `resumed`,
+//! `run_hosts` and `saved_plan`.
 
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;

@@ -369,7 +369,7 @@ fn unequal_work_stands_beside_a_comparison_as_a_possible_cause() {
 #[test]
 fn unequal_work_is_reported_once_when_the_second_of_a_pair_is_observed() {
     let record = support::record();
-    let mut warnings = bakeoff_report::Warnings::new(record.plan.clone(), &[]);
+    let mut unequal = bakeoff_report::UnequalWork::new(record.plan.clone(), &[]);
     let observed = |id: &str| {
         let mut trial = record.trials.iter().find(|trial| trial.id == id).cloned();
         if let Some(trial) = &mut trial {
@@ -377,7 +377,7 @@ fn unequal_work_is_reported_once_when_the_second_of_a_pair_is_observed() {
         }
         trial.expect("the campaign has this trial")
     };
-    let mut reported = |id: &str| warnings.observed(&observed(id));
+    let mut reported = |id: &str| unequal.observed(&observed(id));
     assert!(reported("r1-nginx-default-proxy-c10").is_empty());
     let lines = reported("r1-nginx-optimized-proxy-c10");
     assert_eq!(lines.len(), 2);
