@@ -1,6 +1,5 @@
 //! Conditions of `--fail-if`, held against the rounds of a made-up campaign.
 
-#[allow(dead_code, unused_imports)]
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 

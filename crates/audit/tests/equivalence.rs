@@ -1,6 +1,5 @@
 //! Contenders that do the same, and one inequality at a time planted into one of them.
 
-#[allow(dead_code, unused_imports)]
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 

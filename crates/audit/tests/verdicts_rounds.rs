@@ -2,7 +2,6 @@
 
 #[path = "verdicts_rounds/spread.rs"]
 mod spread;
-#[allow(dead_code, unused_imports)]
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 

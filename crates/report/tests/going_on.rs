@@ -1,6 +1,5 @@
 //! What further rounds are for: when a stopping rule goes on, and what is proposed afterwards.
 
-#[allow(dead_code, unused_imports)]
 mod support;
 
 use bakeoff_audit::{Verdict, judge};

@@ -1,6 +1,5 @@
 //! What the view model says of campaigns that differ in one thing.
 
-#[allow(dead_code, unused_imports)]
 mod support;
 
 use bakeoff_audit::Verdict;
