@@ -409,7 +409,7 @@ fn a_difference_is_a_share_of_its_base_and_reported_both_ways() {
     assert!(((1.0 + more.low) * (1.0 + less.high) - 1.0).abs() < 1e-9);
     let (none, missing) = share("nginx-default", "caddy-default", time);
     assert_eq!(none, None);
-    assert!(missing["latency_p50_ns"].starts_with("error rates differ"));
+    assert!(missing["latency_p50_ns"].starts_with("error shares differ"));
 }
 
 #[test]
