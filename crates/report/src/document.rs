@@ -54,6 +54,13 @@ pub enum Extent {
     Data,
 }
 
+impl Extent {
+    /// The extent of a full report, or of a short one.
+    pub(crate) fn of(full: bool) -> Self {
+        if full { Self::Full } else { Self::Short }
+    }
+}
+
 /// One part of a section.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
