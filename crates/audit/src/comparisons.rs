@@ -86,8 +86,8 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
     compared
 }
 
-/// Of the rounds of a campaign not all give a value, and none of those that come may: what would
-/// decide counts pairs of values, and a reader asks for rounds.
+/// Not every round of a campaign gives a value, and perhaps no further one will: what would decide
+/// counts pairs of values, and a reader asks for rounds.
 fn add_what_is_lost(one: &mut Comparison, begun: u32) {
     let pairs = one.ratio.map_or(begun, |ratio| ratio.n as u32);
     let lost = begun.saturating_sub(pairs);

@@ -16,7 +16,7 @@ use crate::verdict::{Judgement, Verdict};
 pub(crate) enum Lack {
     /// Nothing.
     Nothing,
-    /// Believable rounds: with so many rounds it has enough, if nothing disturbs the added ones.
+    /// Believable rounds: it has enough with this many rounds, if nothing disturbs the added ones.
     Rounds(u32),
     /// What further rounds do not bring: another one would be as bad, or half of them were spoiled,
     /// and the machine has to become quiet first. A stopping rule that may still add rounds does.

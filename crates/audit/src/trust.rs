@@ -263,7 +263,7 @@ fn shared(record: &Record, contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
         false => "server and load engine",
     };
     let what = if cpus == 1 { "processor" } else { "processors" };
-    // Of roles on several hosts, the check of each trial says what they share.
+    // Where roles are on several hosts, the check of each trial says what they share.
     let is_one_machine = record.trials.iter().all(|it| it.course.hosts.is_none());
     let text = match (cpus < roles && is_one_machine, lower.is_empty()) {
         (false, true) => return None,

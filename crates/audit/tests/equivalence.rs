@@ -139,7 +139,7 @@ fn another_answer_is_reported() {
         ("equal-status", "R15"),
         "200 in nginx-default and caddy-default; 302 in nginx-optimized",
     );
-    // Of the same length.
+    // Another body of the same length.
     blames_answer(
         |answer| answer.body_sha256 = "b2".repeat(32),
         ("equal-body", "R15"),

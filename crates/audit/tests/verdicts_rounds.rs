@@ -27,7 +27,7 @@ fn cell<'j, 'r>(judged: &'j Judged<'r>, name: (&str, &str, &str)) -> &'j JudgedC
     found.expect("the made-up record has this cell")
 }
 
-/// The made-up campaign of so many rounds, one workload and load of it.
+/// The made-up campaign of `n` rounds, one workload and load of it.
 fn rounds(n: u32) -> Record {
     support::at_one_load(support::record_of_rounds(n))
 }

@@ -57,7 +57,7 @@ impl Seen {
                 is_length_kept,
             });
         } else if first.body_sha256 != check.body_sha256 {
-            // Of the first one no more was kept.
+            // No more was kept of the first one.
             let other = &other.body[..other.body.len().min(KEPT_BYTES)];
             let text = difference(&self.body, other);
             self.change.get_or_insert(Change {

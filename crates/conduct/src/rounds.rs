@@ -8,7 +8,7 @@ use bakeoff_record::{ContenderKind, Disturbance, TrialEnd, TrialRecord, drift};
 
 use crate::sequence::{Left, Sequence, at_found_rate};
 
-/// A block may be repeated once in so many rounds.
+/// A block may be repeated once in this many rounds.
 const ROUNDS_A_REPEAT: u32 = 4;
 
 /// How far the widest interval among the comparisons so far reaches to either side, as a share

@@ -143,7 +143,7 @@ pub trait Staged {
         within: Duration,
     ) -> Result<Fetched, TrialEnd>;
 
-    /// Makes so many requests in turn, and looks at what the server does for them.
+    /// Makes `requests` requests in turn, and looks at what the server does for them.
     fn observe(&self, workload: &Workload, requests: u32) -> Work;
 
     /// Notes how large the files are that the server writes.

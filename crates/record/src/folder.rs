@@ -199,7 +199,7 @@ impl RecordFolder {
         }
         private_folder(path).map_err(failed("create", path))?;
         let folder = Self::lock(path)?;
-        // Of two that make it at once, one has the lock and goes first. Trials without a plan
+        // Two may make it at once: one has the lock and goes first. Trials without a plan
         // are somebody's all the same.
         let length = folder.trials.metadata().map_or(0, |data| data.len());
         if length > 0 || is_record(path)? {

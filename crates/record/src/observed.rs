@@ -85,9 +85,9 @@ pub struct DuePart {
     pub length_s: f64,
     /// Requests due in it.
     pub due: u64,
-    /// Of them, those begun at any time.
+    /// Those of them that were begun at any time.
     pub begun: u64,
-    /// Of them, those that ended at any time, in whatever outcome.
+    /// Those of them that ended at any time, in whatever outcome.
     pub ended: u64,
 }
 
@@ -115,13 +115,13 @@ pub struct Observed {
     /// Latencies of `ok` responses that followed each other, nanoseconds; 10,000 at the most a
     /// thread.
     pub latencies_ns: Samples,
-    /// Of connections that the server closed before an answer: the time since they were made, or
-    /// since the last answer on them. Warm-up included.
+    /// Time from the start of a connection, or from its last answer, until the server closed it
+    /// before an answer. Warm-up included.
     pub closed_early_after: Histogram,
     /// Somebody asked to stop before the load was over; absent where it came to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<Interrupted>,
-    /// Of the bodies that were compared byte by byte, those that were wrong; absent where none is.
+    /// Wrong bodies among those that were compared byte by byte; absent where none is.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bodies_wrong: u64,
     /// Connections that the engine closed because bytes came on them while no request was in
@@ -135,7 +135,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Of a load that was asked to stop before it was over.
+/// A load that was asked to stop before it was over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interrupted {
@@ -218,7 +218,7 @@ pub struct EngineSettings {
     pub retry_pause_s: f64,
     /// Gap between the first connections' starts, seconds.
     pub ramp_gap_s: f64,
-    /// One body in so many was compared byte by byte; 1 for each.
+    /// One body in this many was compared byte by byte; 1 for each.
     pub body_check_one_in: u32,
 }
 

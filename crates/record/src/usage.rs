@@ -89,7 +89,7 @@ pub struct TreeTick {
     /// Page faults since the first tick that had to wait for a disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub major_faults: Option<u64>,
-    /// Of the thread that used most since the last look at threads, share of a processor, 0 to 1;
+    /// Share of a processor, 0 to 1, of the thread that used most since the last look at threads;
     /// `None` at ticks without such a look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busiest_thread: Option<f64>,
@@ -192,7 +192,7 @@ pub struct ListenerTick {
     pub at_s: f64,
     /// Port.
     pub port: u16,
-    /// Whose it is.
+    /// Role that listens on it.
     pub role: Role,
     /// Connections that waited to be accepted, in the fullest queue of the port.
     pub queue: u64,

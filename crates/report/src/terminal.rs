@@ -170,7 +170,7 @@ fn lost(document: &Document, options: TextOptions<'_>, quotes: bool) -> Vec<Stri
             lines.push(format!("! {} more without a result: --full", heads - shown));
             break;
         }
-        // Of what the first server said, its last line: it often names the cause.
+        // The last line of what the first server said: it often names the cause.
         let said = entry.iter().skip(1).rfind(|line| !line.text.is_empty());
         let said = said.filter(|_| shown == 0 && quotes);
         let most = LOST_LINES_MOST - usize::from(said.is_some());

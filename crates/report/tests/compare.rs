@@ -429,7 +429,7 @@ fn a_bound_is_shown_as_one() {
     assert_eq!(bound(optimized.first_value), None);
     let text = compare_text(&compare, options());
     assert!(text.contains(">= "), "{text}");
-    // Of several contenders each line names its own.
+    // Each line names its contender where there are several.
     assert!(text.contains("cpu of caddy-default, synthetic"), "{text}");
     assert!(
         text.contains("rate of nginx-optimized, synthetic"),

@@ -9,7 +9,7 @@ use bakeoff_report::{
     Gates, MarkdownOptions, TextOptions, markdown, text, view, widest, widest_gated,
 };
 
-/// Three contenders at one workload and load that they all carry, in so many rounds.
+/// Three contenders at one workload and load that they all carry, in `n` rounds.
 fn rounds(n: u32) -> Record {
     support::at_one_load(support::campaign(n))
 }

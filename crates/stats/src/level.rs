@@ -277,7 +277,7 @@ struct Chances {
 }
 
 impl Chances {
-    /// Draws from now on as many as so many histories need.
+    /// Draws from now on as many as `histories` histories need.
     fn draw_for(&mut self, histories: usize) {
         let draws = draws_for(histories);
         if draws != self.draws {
@@ -317,7 +317,7 @@ impl Chances {
     }
 }
 
-/// How many made-up histories of each length so many histories need.
+/// How many made-up histories of each length `histories` histories need.
 fn draws_for(histories: usize) -> usize {
     let each = histories.saturating_mul(DRAWS_EACH).saturating_sub(1);
     each.clamp(DRAWS, DRAWS_MOST)
@@ -374,7 +374,7 @@ fn normal(random: &mut Random) -> f64 {
 mod tests {
     use super::*;
 
-    /// Noise of 3 % around levels that last so long.
+    /// Noise of 3 % around levels, each of a length in records and a value.
     fn history(levels: &[(usize, f64)]) -> Vec<f64> {
         let mut random = Random::new(11);
         let each = levels

@@ -143,7 +143,7 @@ fn both(first: Held, second: Held) -> Held {
 /// The pairs that sign flips look at.
 struct Family {
     columns: Vec<Column>,
-    /// Of each flip the largest statistic, without its sign, and the column that has it; then the
+    /// For each flip the largest statistic, without its sign, and the column that has it; then the
     /// largest of all other columns.
     largest: Vec<(f64, usize, f64)>,
 }
@@ -156,7 +156,7 @@ struct Column {
     squares: f64,
     /// Largest distance of a round.
     farthest: f64,
-    /// Of each flip the sum of the signed distances, and that of the signs.
+    /// For each flip the sum of the signed distances, and that of the signs.
     flips: Vec<(f64, f64)>,
 }
 

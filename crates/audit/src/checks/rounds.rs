@@ -111,7 +111,7 @@ fn merged(checks: &[&Check], rounds: &[&Judgement], needed: usize, fails: bool) 
     let total = rounds.len();
     let worst = checks.iter().map(|check| check.level).max();
     let worst = worst.unwrap_or(Level::Note);
-    // Of those as bad as the worst the one farthest from its limit, the earliest of equals.
+    // The one farthest from its limit among those as bad as the worst; the earliest of equals.
     let as_bad = checks.iter().filter(|check| check.level == worst);
     let times = as_bad.clone().count();
     let far = |check: &Check| match (check.value, check.limit) {

@@ -169,7 +169,7 @@ fn classify(rung: &mut Rung, first_p99: Option<u64>, best_per_s: Option<f64>) {
     }
     let ok = rung.ok_per_s.unwrap_or(0.0);
     let failed = rung.failed;
-    // Of all requests, as the share that failed is.
+    // A share of all requests, as the share that failed is.
     let share = |kinds: &[Kind]| {
         let of: u64 = kinds.iter().map(|kind| failed.of(*kind)).sum();
         let all = failed.sum().max(1) as f64;

@@ -53,13 +53,13 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of values that are better the higher they are.
+    /// The spread of values that are better the higher they are.
     fn of(values: Vec<f64>) -> Option<Self> {
         let middle = values.len().saturating_sub(1) / 2;
         Self::about(middle, values)
     }
 
-    /// Of values that are better the lower they are.
+    /// The spread of values that are better the lower they are.
     fn of_times(values: Vec<f64>) -> Option<Self> {
         let middle = values.len() / 2;
         Self::about(middle, values)

@@ -204,7 +204,7 @@ pub struct Series {
     pub parts: Vec<Part>,
     /// The steps, the last of which is the way back.
     pub steps: Vec<Step>,
-    /// A client gives up after so long, seconds.
+    /// Time after which a client gives up, seconds.
     pub patience_s: f64,
     /// How the server ended by itself.
     pub died: Option<String>,
@@ -308,7 +308,7 @@ fn parts(record: &TrialRecord, result: &LoadResult) -> Vec<Part> {
         let end_s = one.start_s + one.length_s;
         let due = due.get(index).copied().unwrap_or_default();
         let mut failed = kinds(one.failed.as_ref());
-        // Of those due in it, what was given up before it could be sent.
+        // Those due in it that were given up before they could be sent.
         failed.add(Kind::Unsent, due.due.saturating_sub(due.begun));
         let seen = server.iter();
         let seen = seen.filter(|tick| tick.at_s >= one.start_s && tick.at_s < end_s);

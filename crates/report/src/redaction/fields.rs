@@ -237,7 +237,7 @@ pub(super) fn of_command(arguments: &mut [String], see: &mut See<'_>) {
 fn of_trial(trial: &mut TrialRecord, see: &mut See<'_>) {
     let TrialRecord {
         schema: _,
-        // Of the names below.
+        // Made of the names below.
         id: _,
         index: _,
         round: _,

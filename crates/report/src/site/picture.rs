@@ -180,7 +180,7 @@ pub(super) fn bars_of_rounds(report: &Report) -> Option<Bars> {
         .rows
         .iter()
         .map(|row| (row, bars_of_row(report, table, row)));
-    // Of rows that are equal the first is taken.
+    // The first of equal rows is taken.
     let (row, bars) = rows.rev().max_by_key(|(_, bars)| bars.len())?;
     let title = format!("{} at {}, {}", table.title, plain(&row.workload), row.title);
     let more_is_better = table.metric.more_is_better();

@@ -321,7 +321,7 @@ fn awaits_a_contender(record: &Record, judged: &Judged<'_>) -> bool {
     judged.findings.is_empty() && !record.is_copy && waits
 }
 
-/// The flags with which a campaign goes on to so many rounds; `None` where there are none.
+/// The flags with which a campaign goes on to `rounds` rounds; `None` where there are none.
 ///
 /// `--rounds` takes a stopping rule away, and with it what the rounds that it added make up for:
 /// numbers that are valid would be so no longer.

@@ -75,7 +75,7 @@ pub struct Values {
 pub struct Counts {
     /// Requests that ended.
     pub completed: u64,
-    /// Of them those that did not come out `ok`.
+    /// Those of them that did not come out `ok`.
     pub errors: u64,
     /// Share of the requests asked for that did not come out `ok`, 0 to 1: in an open loop of
     /// those due, else of those that ended. A round in which none ended failed whole, and weighs as
@@ -85,7 +85,7 @@ pub struct Counts {
     /// Requests due in the windows of all rounds; of an open loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<u64>,
-    /// Of them those that had no end.
+    /// Those of them that had no end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unended: Option<u64>,
     /// Latencies beyond the range of a histogram, 73 minutes; they count as that long.
