@@ -33,7 +33,7 @@ pub struct Bottleneck {
     pub text: String,
     /// Further causes.
     pub also: Vec<Cause>,
-    /// What changing one resource at a time came to; empty where nobody asked.
+    /// The results of changing one resource at a time; empty where nobody asked.
     pub confirmations: Vec<Confirmation>,
 }
 

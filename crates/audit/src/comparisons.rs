@@ -125,8 +125,8 @@ fn all_pairs<'c, 'r>(
 }
 
 /// The widest interval of what is tested, as the share that it reaches to either side; `None`
-/// where nothing is tested. For `--until` (R26): it goes by widths alone, never by what a
-/// comparison comes to.
+/// where nothing is tested. For `--until` (R26): it goes by widths alone, never by the result of a
+/// comparison.
 pub fn widest_interval(comparisons: &[Comparison]) -> Option<f64> {
     let tested = comparisons.iter().filter(|one| {
         let is_tested = matches!(one.evidence, Evidence::Test | Evidence::Pooled);

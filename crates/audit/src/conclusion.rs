@@ -111,7 +111,7 @@ pub struct Comparison {
     pub bound: Option<Side>,
     /// What the conclusion rests on.
     pub evidence: Evidence,
-    /// What it comes to.
+    /// Its result.
     pub conclusion: Conclusion,
     /// Chance of such rounds between equals, corrected for all that is compared.
     pub p_value: Option<f64>,
@@ -151,7 +151,7 @@ pub enum Evidence {
     Descriptive,
 }
 
-/// What a comparison comes to.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Conclusion {
@@ -203,7 +203,7 @@ pub enum Reason {
     BoundWeakens,
     /// One or both are lower bounds, and show no difference.
     BoundHides,
-    /// Neighbouring rounds hang together: a caution beside a conclusion.
+    /// Neighbouring rounds are correlated: a caution beside a conclusion.
     RoundsDependent,
     /// Work is not equal, and the plan asks for equal work.
     UnequalWork,

@@ -12,7 +12,7 @@ use crate::judged::Judged;
 /// Rounds below which nothing is said.
 const ROUNDS_LEAST: usize = 5;
 
-/// What changing one resource came to.
+/// The result of changing one resource.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Confirmation {
     /// The suspected bottleneck, such as `single-core`.

@@ -121,7 +121,7 @@ fn by_importance(one: &(Option<f64>, Finding), other: &(Option<f64>, Finding)) -
     key(one).cmp(&key(other)).then(larger_first)
 }
 
-/// The comparisons of two contenders by one metric, by what they came to.
+/// The comparisons of two contenders by one metric, by their results.
 struct Sides<'c> {
     metric: Metric,
     names: (&'c str, &'c str),
@@ -287,7 +287,7 @@ impl<'c> Sides<'c> {
         }
     }
 
-    /// What the other cells came to.
+    /// The results of the other cells.
     fn rest(&self) -> String {
         let mut text = String::new();
         if !self.equal.is_empty() {
@@ -417,7 +417,7 @@ fn graded_otherwise(cells: &[&Comparison], grade: Grade) -> String {
     text
 }
 
-/// By how much the larger of two is more, over some cells.
+/// How much larger the larger of two is, over some cells.
 struct Apart {
     least: f64,
     most: f64,

@@ -11,7 +11,7 @@ const SPREAD_ROUNDS: usize = 3;
 const TIMES_FROM: f64 = 2.0;
 
 impl Comparison {
-    /// What it comes to, without the names: `faster by 12 % (8 to 16 %)`.
+    /// The result without the names: `faster by 12 % (8 to 16 %)`.
     pub fn phrase(&self) -> String {
         let direction = match self.conclusion {
             Conclusion::Higher => Direction::Higher,

@@ -393,7 +393,7 @@ fn half_is_valid(contenders: &[&JudgedCell<'_>]) -> bool {
     usable > 0 && 2 * usable >= contenders.len()
 }
 
-/// Whether any comparison came to something.
+/// Whether any comparison has a result.
 fn decided(comparisons: &[Comparison]) -> bool {
     comparisons.iter().any(|one| {
         let is_decided = matches!(

@@ -1,4 +1,4 @@
-//! What the rounds of a cell come to, number by number, and what a campaign comes to.
+//! The verdict on the rounds of a cell, number by number, and that on a campaign.
 
 #[path = "verdicts_rounds/spread.rs"]
 mod spread;

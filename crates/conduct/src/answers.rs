@@ -78,7 +78,7 @@ pub(crate) fn check_after(
                 break;
             };
             if contestant.strayed().is_some() {
-                // What it was measured at was somebody else's work.
+                // What was measured was the work of another process.
                 record.result = None;
                 return Some(failed);
             }

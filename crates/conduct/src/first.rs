@@ -39,7 +39,7 @@ pub struct Approach<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What came of the first contact.
+/// The result of the first contact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FirstAnswers {
     /// What is wrong, in the order of the plan.

@@ -149,7 +149,7 @@ pub trait Staged {
     /// Notes how large the files are that the server writes.
     fn note_written(&mut self);
 
-    /// Which of its files have grown since that was noted.
+    /// Those of its files that have grown since that was noted.
     fn grown(&self) -> Vec<GrownFile>;
 
     /// How the server ended by itself, if it has. Does not wait.

@@ -224,7 +224,7 @@ fn load_and_watch(
     end
 }
 
-/// The load and what it came to; the trial's end, unless it goes on.
+/// The load and its result; the trial's end, unless it goes on.
 fn under_load(
     setting: &Setting<'_>,
     trial: &Trial,

@@ -12,7 +12,7 @@ use crate::outcome::Outcome;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failed {
-    /// Requests by outcome; without those that no request came to.
+    /// Requests by outcome; without outcomes that no request had.
     pub outcomes: BTreeMap<Outcome, u64>,
     /// Whole responses by status.
     #[serde(

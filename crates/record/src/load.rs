@@ -174,7 +174,7 @@ impl Requests {
     }
 }
 
-/// What came of one URL of several.
+/// The result of one URL of several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UrlResult {

@@ -409,7 +409,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// On which side of the window something was done.
+/// The side of the window on which something was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum When {

@@ -1,6 +1,6 @@
 //! Two contenders, or two records, held against each other: `bakeoff.compare/1`.
 //!
-//! What is worse by how much, and what a gate comes to, is decided in `audit`. Here it becomes a
+//! What is worse by how much, and the result of a gate, is decided in `audit`. Here it becomes a
 //! model that scripts take as JSON, a document that text and Markdown walk, and a JUnit file.
 
 mod draw;
@@ -103,7 +103,7 @@ pub struct CompareRow {
     pub worse: Option<Worse>,
     /// How much worse it may be, as a share; null where it has no gate.
     pub gate: Option<f64>,
-    /// What the gate comes to.
+    /// The result of the gate.
     pub ruling: Ruling,
     /// Rounds that would decide it; null where it is decided, or nothing is known of it.
     pub rounds_needed: Option<u32>,

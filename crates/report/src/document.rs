@@ -161,7 +161,7 @@ pub struct Field {
     pub value: Value,
     /// Whether the value is only a bound: `>=` or `<=`.
     pub bound: Option<&'static str>,
-    /// What came of a comparison: `^`, `v`, `=`, `~` or nothing.
+    /// The result of a comparison: `^`, `v`, `=`, `~` or nothing.
     pub mark: &'static str,
     /// Why there is no value.
     pub reason: Option<String>,

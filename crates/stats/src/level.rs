@@ -64,7 +64,7 @@ pub struct LevelChange {
     pub n: [usize; 2],
 }
 
-/// What became of a history.
+/// The result of looking for changes in a history.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Levels {
     /// Too few values, this many, to distinguish a change from chance.

@@ -4,7 +4,7 @@
 //! They are made as the table is tested ([`crate::table`]). From six rounds on an end is the value
 //! that the sign flips no longer give up: the flips of this pair about that value, together with
 //! those of all others about their own centres, reach the statistic in more than 5 % of the cases.
-//! Below six rounds, and where the rounds hang together, it is the interval of the pooled spread.
+//! Below six rounds, and where the rounds are correlated, it is the interval of the pooled spread.
 
 use bakeoff_plan::Random;
 

@@ -209,7 +209,7 @@ fn have_no_link(hosts: &Hosts) -> bool {
     !hosts.generators.is_empty() && linked(hosts).next().is_none()
 }
 
-/// Whether the links were measured, and came to the same before the first round and after the last.
+/// Whether the links were measured, with the same result before the first round and after the last.
 fn link_measured(hosts: &Hosts) -> Check {
     let code = Code::LinkMeasured;
     let reaches = |generator: &&Generator| {

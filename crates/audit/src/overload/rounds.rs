@@ -116,7 +116,7 @@ pub fn judge_rounds(ramps: &[OverloadRamp], shares: &[f64]) -> Beyond {
     }
 }
 
-/// Why it is not known what twice the capacity comes to, where too little was taken for it.
+/// Why the result at twice the capacity is not known, where too little was taken for the capacity.
 fn why_not_twice(ramps: &[&OverloadRamp], peak_per_s: Option<f64>) -> Option<String> {
     let series = ramps.iter().find_map(|ramp| ramp.series.as_ref())?;
     let (taken, peak) = (underrated(series, peak_per_s)?, peak_per_s?);

@@ -1,4 +1,4 @@
-//! A trial as parts of time and steps of its rate, with what was asked and what came of it.
+//! A trial as parts of time and steps of its rate, with what was asked and the results.
 
 use bakeoff_plan::{LoadModel, RateShape};
 use bakeoff_record::{
@@ -75,7 +75,7 @@ impl Kind {
     }
 }
 
-/// Requests by how they failed; written as names with counts, without those that none came to.
+/// Requests by how they failed; written as names with counts, without counts of zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kinds([u64; Kind::ALL.len()]);
 
@@ -344,7 +344,7 @@ fn ticks(usage: &Usage, role: Role) -> &[TreeTick] {
         .map_or(&[], |tree| &tree.ticks)
 }
 
-/// The step with what its parts came to.
+/// The step with the results of its parts.
 fn filled(mut step: Step, record: &TrialRecord, result: &LoadResult, parts: &[Part]) -> Step {
     let is_in = |start_s: f64| start_s >= step.start_s - 1e-6 && start_s < step.end_s - 1e-6;
     let (mut latency, mut failures) = (Histogram::new(), Histogram::new());

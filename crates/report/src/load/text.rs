@@ -176,7 +176,7 @@ fn requests(text: &mut String, result: &LoadResult) {
     );
 }
 
-/// What came of the requests due: in an open loop one that had no end is no success either.
+/// The outcomes of the requests due: in an open loop one that had no end is no success either.
 fn success(text: &mut String, due: u64, asked: &Requests) {
     let share = asked
         .error_share()

@@ -100,7 +100,7 @@ pub(super) struct Number {
     pub(super) rounds: usize,
     /// Why it is not ranked.
     pub(super) unranked: Option<String>,
-    /// What the null server of the record came to beside it; `None` where it did not run.
+    /// The value of the null server of the record beside it; `None` where it did not run.
     pub(super) yardstick: Option<f64>,
 }
 
