@@ -41,7 +41,7 @@ pub struct Floor {
 /// All comparisons of a campaign.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compared {
-    /// By workload, load, metric and pair.
+    /// The comparisons, by workload, load, metric and pair.
     pub comparisons: Vec<Comparison>,
     /// One for each metric.
     pub floors: Vec<Floor>,

@@ -103,7 +103,7 @@ pub struct PairKey {
 pub struct Comparison {
     /// What is compared with what.
     pub pair: PairKey,
-    /// By what.
+    /// The metric that they are compared by.
     pub metric: Metric,
     /// Second over first, over the rounds that have both.
     pub ratio: Option<Estimate>,
@@ -210,7 +210,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// For people.
+    /// A sentence for people.
     pub fn text(self) -> &'static str {
         match self {
             Self::ClosedLoop => "in a closed loop latency is clients divided by rate",

@@ -17,7 +17,7 @@ pub struct Finding {
     pub text: String,
     /// How to take it.
     pub tone: Tone,
-    /// By what.
+    /// The metric that they are compared by.
     pub metric: Metric,
     /// The contender that it is held against.
     pub first: String,

@@ -32,7 +32,7 @@ pub struct Trust {
 pub struct Weakness {
     /// Stable name, of a check where it comes from one.
     pub code: String,
-    /// For people.
+    /// A sentence for people.
     pub text: String,
     /// How bad it is.
     pub level: Level,

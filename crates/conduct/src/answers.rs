@@ -16,7 +16,7 @@ const ASKED_MAX: usize = 64;
 pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// How long answers are waited for after the load, in timeouts of the load.
 const RECOVERY_TIMEOUTS: f64 = 3.0;
-/// Between two requests for an answer that did not come.
+/// Pause between two requests for an answer that did not come.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Bodies as they were sent where the server encodes or the plan knows no more, by the position of

@@ -96,7 +96,7 @@ fn turn((quest, step): &(&Quest<'_>, Step)) -> f64 {
     }
 }
 
-/// At the most: a search ends before its budget where its bounds are found.
+/// What is left at the most: a search ends before its budget where its bounds are found.
 fn of_quest(quest: &Quest<'_>) -> Left {
     let (trials, seconds) = quest.progress.left();
     Left {

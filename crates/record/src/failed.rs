@@ -21,7 +21,7 @@ pub struct Failed {
         deserialize_with = "by_status"
     )]
     pub status: BTreeMap<u16, u64>,
-    /// From the intended send time to the end, of all of them.
+    /// Times of all of them from the intended send time to the end.
     pub latency: Histogram,
 }
 

@@ -10,9 +10,9 @@ use crate::samples::Samples;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
-    /// At the least.
+    /// The lower bound.
     pub low: u64,
-    /// At the most; `None` where it has no upper bound.
+    /// The upper bound; `None` where there is none.
     pub high: Option<u64>,
 }
 
@@ -30,13 +30,13 @@ impl Bounds {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Balance {
-    /// In flight when the window opened.
+    /// Requests in flight when the window opened.
     pub carried_in: u64,
-    /// Begun between its edges.
+    /// Requests begun between its edges.
     pub begun: u64,
-    /// Ended between its edges.
+    /// Requests that ended between its edges.
     pub ended: u64,
-    /// In flight when it closed.
+    /// Requests in flight when it closed.
     pub in_flight: u64,
 }
 
@@ -59,11 +59,11 @@ impl Balance {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleKept {
-    /// From the due time until the request was begun, where a client was free: the engine's own
-    /// lateness.
+    /// Times from the due time until the request was begun, where a client was free: the engine's
+    /// own lateness.
     pub slip: Histogram,
-    /// From the due time to sending, where no client was free, else from the beginning to sending
-    /// where its connection or a stream had to be waited for: the server's lateness.
+    /// Times from the due time to sending, where no client was free, else from the beginning to
+    /// sending where its connection or a stream had to be waited for: the server's lateness.
     pub wait: Histogram,
     /// Latencies of `ok` responses, each less the most that the engine's thread was late since
     /// nothing of it was in flight. A server that takes requests in their order ends none later
@@ -108,7 +108,8 @@ pub struct Observed {
     pub clients: Clients,
     /// What connections did inside the window instead of carrying requests.
     pub set_up: SetUp,
-    /// From an answer's arrival in the kernel to its reading, of 1 answer in 64; closed loop only.
+    /// Times from an answer's arrival in the kernel to its reading, of 1 answer in 64; closed loop
+    /// only.
     pub engine_lag: Histogram,
     /// Gaps between sends that followed each other, nanoseconds; 1,000 at the most a thread.
     pub send_gaps_ns: Samples,

@@ -211,7 +211,7 @@ pub enum Step {
     Origin,
     /// The server's own check of its configuration.
     CheckConfig,
-    /// From start to the right answer.
+    /// Time from start to the right answer.
     Start,
     /// A few requests, to find out what the server does for an answer.
     Observe,
@@ -221,7 +221,7 @@ pub enum Step {
     Measure,
     /// The answer compared once more.
     CheckAgain,
-    /// From the request to stop until all its processes are gone.
+    /// Time from the request to stop until all its processes are gone.
     Stop,
 }
 
@@ -346,7 +346,7 @@ impl ConfigChange {
 pub struct StopFacts {
     /// It ended when asked; otherwise it was killed.
     pub graceful: bool,
-    /// From the request to the last process gone, seconds.
+    /// Time from the request to the last process gone, seconds.
     pub took_s: f64,
     /// Exit status of the first process, as text; `None` when it could not be learned.
     pub status: Option<String>,

@@ -138,11 +138,11 @@ pub struct HostTick {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pressure {
-    /// For a processor; `None` where the kernel does not report.
+    /// Time that tasks waited for a processor; `None` where the kernel does not report.
     pub cpu_us: Option<u64>,
-    /// For memory; `None` where the kernel does not report.
+    /// Time that tasks waited for memory; `None` where the kernel does not report.
     pub memory_us: Option<u64>,
-    /// For a disk; `None` where the kernel does not report.
+    /// Time that tasks waited for a disk; `None` where the kernel does not report.
     pub io_us: Option<u64>,
 }
 

@@ -45,14 +45,14 @@ pub struct Compare {
     /// Whether the records differ in something that makes numbers incomparable, and were compared
     /// all the same.
     pub forced: bool,
-    /// In what they differ.
+    /// What they differ in.
     pub differences: Vec<Mismatch>,
     /// Contenders that one of two records has and the other lacks, so that nothing is said of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_compared: Vec<NotCompared>,
     /// How much worse each metric may become, as a share.
     pub gates: BTreeMap<&'static str, f64>,
-    /// By workload, load, pair and metric.
+    /// The rows, by workload, load, pair and metric.
     pub rows: Vec<CompareRow>,
 }
 
@@ -89,7 +89,7 @@ pub struct CompareRow {
     pub workload: String,
     /// Label of the load.
     pub load: String,
-    /// By what.
+    /// The metric that they are compared by.
     pub metric: Metric,
     /// The contender that the other is held against.
     pub first: String,

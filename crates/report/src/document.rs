@@ -26,7 +26,7 @@ use crate::view::{Report, Tone};
 pub struct Document {
     /// What was run and where.
     pub title: String,
-    /// In the order of reading: the answer first.
+    /// The sections in the order of reading: the answer first.
     pub sections: Vec<Section>,
 }
 

@@ -39,11 +39,11 @@ pub struct Flips {
 /// What the flips say of one pair. Chances are of a value as far out as this one between equals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tested {
-    /// That the second is higher, corrected over the family.
+    /// For the claim that the second is higher, corrected over the family.
     pub higher: f64,
-    /// That the second is lower, corrected over the family.
+    /// For the claim that the second is lower, corrected over the family.
     pub lower: f64,
-    /// That it is one or the other, of this pair alone.
+    /// For the claim that it is one or the other, of this pair alone.
     pub alone: f64,
 }
 

@@ -148,7 +148,7 @@ impl Measure {
 /// Why there is no value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Missing {
-    /// As text.
+    /// The reason as text.
     Because(&'static str),
     /// It lies somewhere above a bound, because requests that had no end could move it.
     AtLeast {

@@ -48,7 +48,7 @@ pub struct Rung {
 /// All rungs of a contender.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Ladder {
-    /// By rising number of clients.
+    /// The rungs, by rising number of clients.
     pub rungs: Vec<Rung>,
     /// What it does, and from how many clients on.
     pub summary: Vec<String>,

@@ -31,7 +31,7 @@ pub struct Writer {
     pub pid: u32,
     /// Its command line.
     pub command: Vec<String>,
-    /// Since when, RFC 3339 in UTC.
+    /// When it took the lock, RFC 3339 in UTC.
     pub since: String,
 }
 

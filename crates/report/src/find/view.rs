@@ -25,7 +25,7 @@ pub struct FindReport {
     pub machine: String,
     /// The answer in sentences: what each carries, and who carries more.
     pub answer: Vec<String>,
-    /// By workload, search, goal and contender, in the plan's order.
+    /// The rows by workload, search, goal and contender, in the plan's order.
     pub contenders: Vec<FoundRow>,
 }
 
@@ -118,7 +118,7 @@ pub struct TrialRow {
     pub failed_share: Option<f64>,
     /// `meets`, `exceeds`, `limited`, `set-aside`, `measured` or `lost`.
     pub outcome: &'static str,
-    /// In what it missed the goal.
+    /// What kept it from the goal.
     pub why: Option<Why>,
 }
 
@@ -149,7 +149,7 @@ pub struct QuantileRow {
 }
 
 impl QuantileRow {
-    /// As tables call it: `p99`.
+    /// Its name in tables: `p99`.
     pub(super) fn name(&self) -> String {
         format!("p{}", (self.quantile * 1e6).round() / 1e4)
     }

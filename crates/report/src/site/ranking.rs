@@ -53,7 +53,7 @@ pub(super) struct Entrant<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Ranked<'a> {
     pub(super) entrant: Entrant<'a>,
-    /// From 1.
+    /// The best and the worst place, from 1.
     pub(super) best: usize,
     pub(super) worst: usize,
 }

@@ -57,7 +57,7 @@ pub struct OrderFacts {
 pub struct IntervalFacts {
     /// Kind, as in every estimate.
     pub kind: IntervalKind,
-    /// As text.
+    /// The caption as text.
     pub text: String,
     /// Rounds behind the numbers of the contender that has fewest.
     pub rounds_least: usize,
@@ -186,7 +186,7 @@ pub(super) fn draw(record: &Record, cells: &[Cell<'_>], shown: &[super::Cell]) -
     }
 }
 
-/// By the rounds that were measured, which may be fewer than were planned.
+/// What the intervals are, by the rounds that were measured, which may be fewer than were planned.
 fn interval(shown: &[super::Cell]) -> IntervalFacts {
     let estimates = shown
         .iter()

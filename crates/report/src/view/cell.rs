@@ -114,7 +114,7 @@ pub struct Familiar {
 /// Whether the numbers can be believed, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
-    /// In a word.
+    /// The verdict in a word.
     pub verdict: bakeoff_audit::Verdict,
     /// Every check, worst first.
     pub checks: Vec<Check>,
