@@ -1,7 +1,7 @@
 //! Whether contenders do equal work for an answer (R15, R16, R32), fact by fact.
 //!
 //! What a trial found out before its load is held against what the others' trials found out at the
-//! same workload. Equal facts are listed; of those that differ some make a comparison unfair, and
+//! same workload. Equal facts are listed; some of those that differ make a comparison unfair, and
 //! are checks against the comparison, never against a contender's own number. What is not known
 //! never counts as a difference.
 

@@ -237,7 +237,7 @@ fn connections_that_are_not_kept_are_reported() {
         "HTTP/1.0 in nginx-optimized",
         Some("proxy_http_version 1.1;"),
     );
-    // A cache: of version and connections nothing is known then, and nothing is said.
+    // A cache: nothing is known of version and connections then, and nothing is said.
     blames_work(
         upstream(|it| (it.requests, it.connections) = (0, 0)),
         ("equal-cache", "R32"),

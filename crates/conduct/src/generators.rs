@@ -111,7 +111,7 @@ pub trait UnderWay {
 /// The result of a load.
 #[derive(Debug, Default)]
 pub struct Generated {
-    /// What the engine saw, or all of them together. Of a load that failed it is what is left.
+    /// What the engine saw, or all of them together. Where the load failed it is what is left.
     pub result: Option<LoadResult>,
     /// The hosts that took part; `None` where it was this machine alone.
     pub hosts: Option<Hosts>,

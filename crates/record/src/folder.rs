@@ -74,7 +74,7 @@ pub struct Record {
     pub plan: Plan,
     /// The machine.
     pub machine: Machine,
-    /// Trials in the order in which they ended; of two with the same id only the later one.
+    /// Trials in the order in which they ended; only the later one of two with the same id.
     pub trials: Vec<TrialRecord>,
     /// Trials that confirm bottlenecks, one resource changed at a time, from the record in the
     /// folder [`CONFIRM_FOLDER`].
@@ -443,7 +443,7 @@ fn write_plan(path: &Path, plan: &Plan) -> Result<(), FolderError> {
     Ok(())
 }
 
-/// The stored plan; of records from earlier versions, from the plan file.
+/// The stored plan; from the plan file in records from earlier versions.
 fn read_plan(path: &Path) -> Result<Plan, FolderError> {
     let file = path.join(PLAN_FILE);
     if file.exists() {

@@ -32,7 +32,7 @@ pub const COMPARE_SCHEMA: &str = "bakeoff.compare/1";
 pub struct Compare {
     /// [`COMPARE_SCHEMA`].
     pub schema: &'static str,
-    /// What all gates come to; `shown` where there is none.
+    /// The result of all gates; `shown` where there is none.
     pub ruling: Ruling,
     /// The same as a sentence.
     pub text: String,

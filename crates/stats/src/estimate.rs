@@ -16,7 +16,7 @@ pub(crate) const ALPHA: f64 = 0.05;
 /// A number with its interval and its count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Estimate {
-    /// Median over rounds; of ratios that of their Walsh averages.
+    /// Median over rounds; for ratios that of their Walsh averages.
     pub point: f64,
     /// Lower end.
     pub low: f64,

@@ -36,7 +36,8 @@ const DRAWS: usize = 4_999;
 /// For each history that is looked at: the smallest chance that can be shown has to pass the
 /// correction for all of them, also where one level comes back and one draw reached as much.
 const DRAWS_EACH: usize = 200;
-/// At most: they take some 15 s for the longest histories. Of 2,000 one that changed can be named.
+/// At most this many: they take some 15 s for the longest histories. One that changed can be named
+/// among 2,000.
 const DRAWS_MOST: usize = 199_999;
 /// Seed of the made-up histories: the same history always has the same changes.
 const SEED: u64 = 1_982;
@@ -340,8 +341,8 @@ impl Tail {
         Self { largest, draws }
     }
 
-    /// Share of what was drawn, and of the value itself, that is not below the value; of more than
-    /// [`LEVEL_ALPHA`] no more than that it is more.
+    /// Share of what was drawn, and of the value itself, that is not below the value; where it is
+    /// more than [`LEVEL_ALPHA`], no more than that is known.
     fn chance(&self, value: f64) -> f64 {
         let below = self.largest.partition_point(|one| *one < value);
         (self.largest.len() - below + 1) as f64 / (self.draws + 1) as f64

@@ -184,7 +184,7 @@ impl fmt::Display for Missing {
 const NOTHING_ASKED: &str = "no request ended in the window, or none was due in it";
 
 /// A percentile of what users met: `ok` responses and what had no end, nanoseconds. Only responses
-/// support it: of what had no end no more is known than an age.
+/// support it: no more than an age is known of what had no end.
 ///
 /// # Errors
 /// Says why there is none.

@@ -216,8 +216,8 @@ fn starved(subject: &Subject<'_>) -> Check {
 }
 
 /// Little's law in an open loop: the time of all requests from sending to their end against what
-/// was seen in flight every 10 ms. Of requests that failed only the time since they were due is
-/// known, so that nothing is said where there are more than a few.
+/// was seen in flight every 10 ms. Only the time since they were due is known of requests that
+/// failed, so that nothing is said where there are more than a few.
 fn little_open(subject: &Subject<'_>) -> Option<Check> {
     let result = subject.result;
     let looks = &result.observed.in_flight.counts;

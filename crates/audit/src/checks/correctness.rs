@@ -70,8 +70,8 @@ fn failed_share(subject: &Subject<'_>) -> Check {
     Check::new(Code::FailedShare, level, text).figures(share, FAILED_SHARE)
 }
 
-/// What none of so few requests could hide: of a share of `3 / n` none of n fails in one case of
-/// twenty.
+/// The share of failures that so few requests could hide: where `3 / n` of all fail, none of n does
+/// in one case of twenty.
 fn unseen(asked: u64) -> String {
     match UNSEEN_FAILURES / asked.max(1) as f64 {
         share if share < 2.0 * FAILED_SHARE => String::new(),

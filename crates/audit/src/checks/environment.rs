@@ -211,9 +211,9 @@ pub(crate) fn own_overflows(subject: &Subject<'_>, overflows: u64) -> u64 {
     overflows
 }
 
-/// Datagrams that the kernel threw away because a socket was full: of the server or of the engine,
-/// whichever did not keep up. The ledger counts the whole load, so the drops are of all of it too.
-/// Those on another host are held against what its own engine sent and received.
+/// Datagrams that the kernel threw away because a socket was full: that of the server or of the
+/// engine, whichever did not keep up. The ledger counts the whole load, so the drops are of all of
+/// it too. Those on another host are held against what its own engine sent and received.
 fn udp_drops(subject: &Subject<'_>, quic: &QuicLedger) -> Check {
     if let Some(unsampled) = hosts::unsampled(subject) {
         return Check::not_run(Code::UdpDrops, unsampled);

@@ -157,7 +157,7 @@ fn is_engine_busy(result: &LoadResult) -> bool {
     most.is_some_and(|most| most > ENGINE_BUSY_INVALID * result.measured_s)
 }
 
-/// The median; of an even number the lower one of the two in the middle.
+/// The median; the lower one of the two in the middle where their number is even.
 fn middle(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len().checked_sub(1)? / 2).copied()

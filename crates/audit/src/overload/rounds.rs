@@ -41,8 +41,8 @@ pub struct ClassSeen {
 /// Median, lowest and highest over rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// Median; of an even number the worse one of the two in the middle: the lower one, and of
-    /// times the higher one.
+    /// Median; the worse one of the two in the middle where their number is even: the lower one,
+    /// and the higher one of times.
     pub median: Option<f64>,
     /// Lowest.
     pub low: Option<f64>,

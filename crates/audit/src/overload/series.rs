@@ -370,8 +370,8 @@ fn filled(mut step: Step, record: &TrialRecord, result: &LoadResult, parts: &[Pa
     step
 }
 
-/// What the load engine used of its threads' processors in a step; of several, the busiest one.
-/// The probe and the display are in it, which is little.
+/// What the load engine used of its threads' processors in a step; the busiest host's where there
+/// are several. The probe and the display are in it, which is little.
 fn engine_busy(step: &Step, record: &TrialRecord, result: &LoadResult) -> Option<f64> {
     let Some(hosts) = &record.course.hosts else {
         return busy(step, &record.usage, result.threads);

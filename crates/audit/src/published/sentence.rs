@@ -61,7 +61,7 @@ pub(super) fn quantile(share: f64) -> String {
 /// Most stretches of lines that a sentence names.
 const STRETCHES_MOST: usize = 40;
 
-/// `lines 5-7, 17`; of very many the first ones.
+/// `lines 5-7, 17`; the first ones of very many.
 pub(super) fn lines_of(lines: impl Iterator<Item = usize>) -> String {
     let mut stretches: Vec<(usize, usize)> = Vec::new();
     for line in lines {

@@ -132,7 +132,7 @@ fn draw(canvas: &mut Canvas, bars: &Bars) {
     }
 }
 
-/// A name that has room beside its bar: of a longer one both ends, because variants of a server
+/// A name that has room beside its bar: both ends of a longer one, because variants of a server
 /// differ in the last letters.
 fn fitting(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();

@@ -96,7 +96,7 @@ pub(super) struct Number {
     pub(super) contender: String,
     pub(super) versions: String,
     pub(super) value: Option<Span>,
-    /// Rounds behind it; of a search, servers at the lower bound.
+    /// Rounds behind it; for a search, servers at the lower bound.
     pub(super) rounds: usize,
     /// Why it is not ranked.
     pub(super) unranked: Option<String>,

@@ -108,7 +108,7 @@ pub struct RatioCell {
     pub mark: &'static str,
     /// `>=` or `<=` where the ratio is only known to be at least or at most that.
     pub bound: Option<&'static str>,
-    /// Why there is no ratio; of the baseline, why there is no value.
+    /// Why there is no ratio; for the baseline, why there is no value.
     pub reason: Option<String>,
 }
 

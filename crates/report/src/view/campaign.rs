@@ -100,7 +100,7 @@ pub struct WorkloadFacts {
     pub origin: Option<String>,
     /// How requests travel: `h1`, `h1-tls`, `h2`, `h2c`.
     pub protocol: &'static str,
-    /// What a reader should know of it: of a replay, what was left out.
+    /// What a reader should know of it: what was left out of a replay.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

@@ -82,7 +82,7 @@ pub struct Counts {
     /// much as the others on average. Null when no round was measured. There is no other error
     /// share of a cell, and no estimate of it.
     pub error_share: Option<f64>,
-    /// Requests due in the windows of all rounds; of an open loop.
+    /// Requests due in the windows of all rounds; in an open loop only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<u64>,
     /// Those of them that had no end.
