@@ -38,3 +38,54 @@ pub(crate) struct SearchRecordFlags {
     #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
     pub(crate) library: Option<PathBuf>,
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use crate::flags::Flags;
+
+    /// The help of a flag of a command.
+    fn help(command: &str, flag: &str) -> String {
+        let flags = Flags::command();
+        let command = flags.find_subcommand(command);
+        let mut arguments = command.expect("the command exists").get_arguments();
+        let found = arguments.find(|it| it.get_id() == flag);
+        let help = found.expect("the flag exists").get_help();
+        help.expect("it has help").to_string()
+    }
+
+    #[test]
+    fn each_command_has_the_help_of_its_own_flags() {
+        for (command, flag, text) in [
+            (
+                "find",
+                "out",
+                "Folder for the record; it must not contain one yet [default: \
+                 bakeoff-results/find-TIME]",
+            ),
+            (
+                "overload",
+                "out",
+                "Folder for the record; it must not contain one yet [default: \
+                 bakeoff-results/overload-TIME]",
+            ),
+            ("find", "full", "Print the trials after the answer"),
+            ("overload", "full", "Print every step after the answer"),
+            (
+                "find",
+                "resume",
+                "Go on with the search of this record; of the other flags only --budget, --hosts, \
+                 --format, --full, --strict, --wait and --beside apply",
+            ),
+            (
+                "overload",
+                "resume",
+                "Go on with this record; of the other flags only --hosts, --format, --full, \
+                 --strict, --wait and --beside apply",
+            ),
+        ] {
+            assert_eq!(help(command, flag), text, "{command} --{flag}");
+        }
+    }
+}
