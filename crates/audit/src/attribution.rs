@@ -186,7 +186,7 @@ fn client_cpu(subject: &Subject<'_>) -> Option<Cause> {
     )
 }
 
-/// Not where the server's processors were full, nor where it beat the yardstick.
+/// It is not the cause where the server's processors were full, nor where it beat the yardstick.
 fn generator_ceiling(subject: &Subject<'_>) -> Option<Cause> {
     let ceiling = subject.ceilings.yardstick.filter(|_| is_closed(subject))?;
     let share = subject.rate() / ceiling;

@@ -17,7 +17,7 @@ pub enum Verdict {
     Invalid,
     /// The server cannot do this workload.
     Unsupported,
-    /// Not attempted, because this machine cannot carry it, or stopped by the user.
+    /// It was not attempted, because this machine cannot carry it, or stopped by the user.
     Skipped,
     /// Something went wrong at a step.
     Failed,

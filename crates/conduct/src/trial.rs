@@ -106,7 +106,7 @@ pub(crate) fn unreached(record: &TrialRecord) -> Option<String> {
     })
 }
 
-/// From the first right answer to the last process gone.
+/// The trial from the first right answer to the last process gone.
 fn on_stage(
     setting: &Setting<'_>,
     trial: &Trial,

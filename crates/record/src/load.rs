@@ -184,7 +184,7 @@ pub struct UrlResult {
     pub url: String,
     /// Requests that ended, by how.
     pub outcomes: OutcomeCounts,
-    /// From the intended send time to the end of an `ok` response.
+    /// Times from the intended send time to the end of an `ok` response.
     pub latency: Sketch,
 }
 

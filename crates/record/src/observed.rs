@@ -195,11 +195,11 @@ pub struct Clients {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetUp {
-    /// Connecting.
+    /// Time spent connecting.
     pub connecting_s: f64,
-    /// In handshakes of TLS or QUIC.
+    /// Time spent in handshakes of TLS or QUIC.
     pub handshaking_s: f64,
-    /// Resting after a failure, before the next attempt.
+    /// Time spent resting after a failure, before the next attempt.
     pub resting_s: f64,
 }
 

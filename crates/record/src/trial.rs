@@ -183,7 +183,7 @@ pub enum TrialEnd {
         #[serde(alias = "words")]
         message: Option<String>,
     },
-    /// Not attempted, because this machine cannot carry it.
+    /// It was not attempted, because this machine cannot carry it.
     Skipped {
         /// Why.
         reason: String,

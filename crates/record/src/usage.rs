@@ -208,9 +208,9 @@ pub struct ServerCounters {
     pub source: CounterSource,
     /// Where it was asked.
     pub url: String,
-    /// At the start.
+    /// What it counted at the start.
     pub before: CounterReading,
-    /// At the end.
+    /// What it counted at the end.
     pub after: CounterReading,
 }
 

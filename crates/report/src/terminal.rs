@@ -271,8 +271,8 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
     lines
 }
 
-/// As many tables as there is room for: the first with as many rows as fit, the others whole or
-/// as a line of their own.
+/// Draws as many tables as there is room for: the first with as many rows as fit, the others whole
+/// or as a line of their own.
 fn tables(
     report: &Report,
     document: &Document,

@@ -44,7 +44,7 @@ pub enum IntervalKind {
 }
 
 impl IntervalKind {
-    /// As text, for a caption.
+    /// The kind as text, for a caption.
     pub fn caption(self) -> &'static str {
         match self {
             Self::Range => "smallest to largest round",

@@ -102,7 +102,7 @@ fn read(note: &Path) -> Option<Writer> {
 }
 
 impl Writer {
-    /// As a message names it; `None` is one that left no note.
+    /// The writer as a message names it; `None` is one that left no note.
     pub(super) fn describe(writer: Option<&Self>) -> String {
         let Some(writer) = writer else {
             return "by another process".to_owned();

@@ -89,7 +89,7 @@ pub struct Servers {
 pub struct GoalFacts {
     /// Label of the search that it is a goal of.
     pub search: String,
-    /// As text: `p99<10ms, at most 0.001 % failed`.
+    /// The goal as text: `p99<10ms, at most 0.001 % failed`.
     pub text: String,
     /// The quantile, 0 to 1; null where only failures count.
     pub quantile: Option<f64>,

@@ -475,7 +475,7 @@ fn span(read: &[(&str, &HistoryRecord)], left_out: &[LeftOut]) -> Span {
     }
 }
 
-/// By number, machine, workload, load and contender, as they came first.
+/// Sorts by number, machine, workload, load and contender, as they came first.
 fn sort(series: &mut [SeriesRow]) {
     let place = |names: &mut Vec<String>, name: &str| -> usize {
         let known = names.iter().position(|one| one == name);

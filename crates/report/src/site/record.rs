@@ -44,7 +44,7 @@ pub struct SiteRecord {
     pub(super) numbers: Vec<Number>,
     /// Conclusions between its contenders.
     pub(super) comparisons: Vec<Comparison>,
-    /// By workload, in what its contenders do not do the same work.
+    /// What the contenders of a workload do not do the same work in, by workload.
     pub(super) unequal: Vec<(String, String)>,
     /// What says whether another record may be compared with it.
     pub(super) ground: RecordGround,

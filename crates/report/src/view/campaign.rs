@@ -127,9 +127,9 @@ pub struct RequestFacts {
 pub struct LoadFacts {
     /// Label, as in cells.
     pub label: String,
-    /// As text: `10 clients`.
+    /// The load as text: `10 clients`.
     pub title: String,
-    /// In a few characters: `10 c`, `500/s`.
+    /// The load in a few characters: `10 c`, `500/s`.
     pub short: String,
     /// `closed` or `open`.
     pub model: &'static str,
@@ -156,7 +156,7 @@ pub struct TrialCounts {
     pub measured: usize,
     /// Something went wrong at a step.
     pub failed: usize,
-    /// Not attempted.
+    /// Trials that were not attempted.
     pub skipped: usize,
     /// The server cannot do the workload.
     pub unsupported: usize,
