@@ -1,5 +1,5 @@
-//! Users' own configurations with upstreams and listeners that no rule knows: nobody is measured
-//! who speaks to somebody whom a trial has no part in.
+//! Users' own configurations with upstreams and listeners that no rule knows: no server is measured
+//! that speaks to an address that has no part in the trial.
 
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;

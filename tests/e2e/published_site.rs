@@ -10,7 +10,6 @@ use bakeoff_record::{Record, RecordFolder};
 
 use crate::support::scene::Scene;
 
-#[allow(dead_code, unused_imports)]
 #[path = "../../crates/report/tests/support/mod.rs"]
 pub(crate) mod made_up;
 

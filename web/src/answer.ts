@@ -309,9 +309,9 @@ function trust(report: Report): HTMLElement {
   const box = element("details", { class: "trust" }, line, body);
   const { next, record } = report.answer;
   if (next.length > 0) {
-    const named = (line: string) => (record ? line.replace("RECORD", quoted(record)) : line);
+    const withRecord = (line: string) => (record ? line.replace("RECORD", quoted(record)) : line);
     const where = record ? `in the folder that holds ${record}` : "RECORD is the record folder";
-    const lines = next.map((one) => element("pre", { tabindex: "0" }, named(one)));
+    const lines = next.map((one) => element("pre", { tabindex: "0" }, withRecord(one)));
     box.append(element("p", {}, "Next, ", where, ":"), ...lines);
   }
   return box;

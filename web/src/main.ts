@@ -32,8 +32,8 @@ function header(report: Report): HTMLElement {
   const started = started_at.replace(/\.\d+/, "");
   const machine = `${host}, ${cpus} CPUs, Linux ${kernel}, ${started}`;
   const title = element("h1", {}, element("span", { class: "brand" }, "bakeoff"), ` ${run.name}`);
-  const words = element("p", { class: "muted" }, machine);
-  return element("header", {}, title, words, button);
+  const subtitle = element("p", { class: "muted" }, machine);
+  return element("header", {}, title, subtitle, button);
 }
 
 /** The tables of the cells of one workload and load. */
@@ -104,15 +104,15 @@ function allTables(selection: Selection): HTMLElement {
     body.replaceChildren(...parts);
   };
   let drawn = "";
-  const follow = () => {
+  const redraw = () => {
     const { sort, baseline } = selection.choice;
     if (drawn !== `/${sort}/${baseline}`) draw();
     drawn = `/${sort}/${baseline}`;
   };
   // Not before the first screen is there.
   later(() => {
-    selection.watch(follow);
-    follow();
+    selection.watch(redraw);
+    redraw();
   });
   box.append(body);
   return box;

@@ -60,7 +60,7 @@ export const METRICS: MetricFacts[] = [
 
 /** The facts of a metric. */
 export function factsOf(metric: Metric): MetricFacts {
-  const found = METRICS.find((one) => one.metric === metric) ?? METRICS[0];
+  const found = METRICS.find((one) => one.metric === metric);
   if (!found) throw new Error(`no metric is called ${metric}`);
   return found;
 }

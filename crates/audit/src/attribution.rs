@@ -14,12 +14,12 @@ use serde::Serialize;
 
 use crate::checks::{LinkUse, fullest_link, own_overflows, window_growth, working, worst_on};
 use crate::confirmation::{Confirmation, confirmations};
+use crate::figures::count;
 use crate::limits::{
     BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, SERVER_PACED,
     SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
 };
 use crate::subject::{ReferenceRates, Subject};
-use crate::words::count;
 
 /// Both the server and the engine had no time to spare.
 const CO_SATURATED: &str = "co-saturated";
@@ -33,7 +33,7 @@ pub struct Bottleneck {
     pub text: String,
     /// Further causes.
     pub also: Vec<Cause>,
-    /// What changing one resource at a time came to; empty where nobody asked.
+    /// The results of changing one resource at a time; empty where nobody asked.
     pub confirmations: Vec<Confirmation>,
 }
 
@@ -186,7 +186,7 @@ fn client_cpu(subject: &Subject<'_>) -> Option<Cause> {
     )
 }
 
-/// Not where the server's processors were full, nor where it beat the yardstick.
+/// It is not the cause where the server's processors were full, nor where it beat the yardstick.
 fn generator_ceiling(subject: &Subject<'_>) -> Option<Cause> {
     let ceiling = subject.ceilings.yardstick.filter(|_| is_closed(subject))?;
     let share = subject.rate() / ceiling;

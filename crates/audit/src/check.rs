@@ -12,9 +12,9 @@ pub struct Check {
     pub code: Code,
     /// Requirement in `docs/method.md`, such as `R17`.
     pub rule: &'static str,
-    /// What came of it, for the number that it weakens most.
+    /// Its result for the number that it weakens most.
     pub level: Level,
-    /// What came of it for each number that it guards.
+    /// Its result for each number that it guards.
     #[serde(serialize_with = "as_object")]
     #[schemars(with = "std::collections::BTreeMap<Number, Level>")]
     pub numbers: Vec<(Number, Level)>,
@@ -26,7 +26,7 @@ pub struct Check {
     pub text: String,
 }
 
-/// What came of a check, from best to worst.
+/// The result of a check, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
@@ -109,7 +109,7 @@ impl Check {
         self
     }
 
-    /// What came of it for a number.
+    /// Its result for a number.
     pub fn of(&self, number: Number) -> Level {
         let mut numbers = self.numbers.iter();
         let found = numbers.find(|(known, _)| *known == number);

@@ -125,7 +125,7 @@ pub enum Code {
     Equal(&'static str),
 }
 
-/// What answers for a right number of any kind.
+/// Everything that rests on right answers from a living server.
 const SOUND: &[Number] = &[Number::Rate, Number::Latency, Number::Cpu, Number::Memory];
 /// All numbers.
 const ALL: &[Number] = &Number::ALL;
@@ -136,7 +136,6 @@ const PACED: &[Number] = &[Number::Rate, Number::Latency];
 const LATENCY: &[Number] = &[Number::Latency];
 const CPU: &[Number] = &[Number::Cpu];
 const COUNTED: &[Number] = &[Number::Rate, Number::Counts];
-const STEADY: &[Number] = SOUND;
 const ADDED: &[Number] = &[Number::Rate, Number::Latency, Number::Cpu, Number::Counts];
 
 impl Code {
@@ -199,7 +198,7 @@ impl Code {
             Self::SetUpCounted => ("set-up-counted", "R24", PACED),
             Self::OriginAsked => ("origin-asked", "R32", TIMED),
             Self::ServerCounted => ("server-counted", "R32", COUNTED),
-            Self::NotSteady => ("not-steady", "R24", STEADY),
+            Self::NotSteady => ("not-steady", "R24", SOUND),
             Self::Steal => ("steal", "R36", TIMED),
             Self::OtherLoad => ("other-load", "R36", TIMED),
             Self::Throttled => ("throttled", "R36", TIMED),

@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::conclusion::{Comparison, Conclusion, Evidence, Metric, PairKey, Reason, Side};
 use crate::equivalence::{Equivalence, Inequality};
 use crate::judged::JudgedCell;
-pub(crate) use standing::Standing;
+pub(crate) use standing::{DISTURBS, Standing};
 
 /// How far two runs of one server differ. A smaller difference between contenders means nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -41,7 +41,7 @@ pub struct Floor {
 /// All comparisons of a campaign.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compared {
-    /// By workload, load, metric and pair.
+    /// The comparisons, by workload, load, metric and pair.
     pub comparisons: Vec<Comparison>,
     /// One for each metric.
     pub floors: Vec<Floor>,
@@ -87,8 +87,8 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
     compared
 }
 
-/// Of the rounds of a campaign not all give a value, and none of those that come may: what would
-/// decide counts pairs of values, and a reader asks for rounds.
+/// Not every round of a campaign gives a value, and perhaps no further one will: what would decide
+/// counts pairs of values, and a reader asks for rounds.
 fn add_what_is_lost(one: &mut Comparison, begun: u32) {
     let pairs = one.ratio.map_or(begun, |ratio| ratio.n as u32);
     let lost = begun.saturating_sub(pairs);
@@ -126,8 +126,8 @@ fn all_pairs<'c, 'r>(
 }
 
 /// The widest interval of what is tested, as the share that it reaches to either side; `None`
-/// where nothing is tested. For `--until` (R26): it goes by widths alone, never by what a
-/// comparison comes to.
+/// where nothing is tested. For `--until` (R26): it goes by widths alone, never by the result of a
+/// comparison.
 pub fn widest_interval(comparisons: &[Comparison]) -> Option<f64> {
     let tested = comparisons.iter().filter(|one| {
         let is_tested = matches!(one.evidence, Evidence::Test | Evidence::Pooled);

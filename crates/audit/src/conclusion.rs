@@ -72,8 +72,8 @@ impl Metric {
         )
     }
 
-    /// For a sentence.
-    pub fn words(self) -> &'static str {
+    /// The metric inside a sentence.
+    pub fn phrase(self) -> &'static str {
         match self {
             Self::RatePerS => "requests/s",
             Self::LatencyP50Ns => "median latency",
@@ -92,9 +92,9 @@ pub struct PairKey {
     pub workload: String,
     /// Label of the load.
     pub load: String,
-    /// The contender divided by.
+    /// The contender whose value is the ratio's denominator.
     pub first: String,
-    /// The contender divided.
+    /// The contender whose value is the numerator.
     pub second: String,
 }
 
@@ -103,7 +103,7 @@ pub struct PairKey {
 pub struct Comparison {
     /// What is compared with what.
     pub pair: PairKey,
-    /// By what.
+    /// The metric that they are compared by.
     pub metric: Metric,
     /// Second over first, over the rounds that have both.
     pub ratio: Option<Estimate>,
@@ -111,7 +111,7 @@ pub struct Comparison {
     pub bound: Option<Side>,
     /// What the conclusion rests on.
     pub evidence: Evidence,
-    /// What it comes to.
+    /// Its result.
     pub conclusion: Conclusion,
     /// Chance of such rounds between equals, corrected for all that is compared.
     pub p_value: Option<f64>,
@@ -151,7 +151,7 @@ pub enum Evidence {
     Descriptive,
 }
 
-/// What a comparison comes to.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Conclusion {
@@ -203,14 +203,14 @@ pub enum Reason {
     BoundWeakens,
     /// One or both are lower bounds, and show no difference.
     BoundHides,
-    /// Neighbouring rounds hang together: a caution beside a conclusion.
+    /// Neighbouring rounds are correlated: a caution beside a conclusion.
     RoundsDependent,
     /// Work is not equal, and the plan asks for equal work.
     UnequalWork,
 }
 
 impl Reason {
-    /// For people.
+    /// A sentence for people.
     pub fn text(self) -> &'static str {
         match self {
             Self::ClosedLoop => "in a closed loop latency is clients divided by rate",

@@ -12,7 +12,7 @@ use crate::judged::Judged;
 /// Rounds below which nothing is said.
 const ROUNDS_LEAST: usize = 5;
 
-/// What changing one resource came to.
+/// The result of changing one resource.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Confirmation {
     /// The suspected bottleneck, such as `single-core`.
@@ -239,8 +239,8 @@ fn not_tested(cause: &'static str, change: Change, rounds: usize, why: String) -
     }
 }
 
-/// Confirmed where every round moved the same way, by more than the largest difference of two
-/// equal runs. Of six rounds that is the 97 % interval of the median on the far side of the floor.
+/// Confirmed where every round moved the same way, by more than the largest difference of two equal
+/// runs. With six rounds that is the 97 % interval of the median on the far side of the floor.
 fn concluded(cause: &'static str, change: Change, rounds: &[Round]) -> Confirmation {
     let logs = rounds
         .iter()

@@ -5,27 +5,18 @@ use bakeoff_record::{ContenderKind, Record};
 use crate::check::Level;
 use crate::checks::rounds::needed_of;
 use crate::code::Code;
+use crate::comparisons::DISTURBS;
 use crate::judged::JudgedCell;
-use crate::more::ROUNDS_MOST;
+use crate::more::ROUNDS_PROPOSED_MAX;
 use crate::number::Number;
 use crate::verdict::{Judgement, Verdict};
-
-/// What a machine does to a round and may not do to the next one.
-const PASSING: [Code; 6] = [
-    Code::OtherLoad,
-    Code::Steal,
-    Code::Throttled,
-    Code::EngineKept,
-    Code::Drift,
-    Code::NotSteady,
-];
 
 /// What a number lacks to be valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lack {
     /// Nothing.
     Nothing,
-    /// Believable rounds: with so many rounds it has enough, if nothing disturbs the added ones.
+    /// Believable rounds: it has enough with this many rounds, if nothing disturbs the added ones.
     Rounds(u32),
     /// What further rounds do not bring: another one would be as bad, or half of them were spoiled,
     /// and the machine has to become quiet first. A stopping rule that may still add rounds does.
@@ -71,7 +62,7 @@ fn lack_of(record: &Record, judged: &JudgedCell<'_>, number: Number) -> Lack {
     let spoiled: Vec<&Judgement> = rounds.iter().copied().filter(weak).collect();
     let passes = |judgement: &&Judgement| {
         let mut checks = judgement.checks.iter();
-        checks.all(|check| check.of(number) <= Level::Note || PASSING.contains(&check.code))
+        checks.all(|check| check.of(number) <= Level::Note || is_passing(check.code))
     };
     let begun = record.plan.rounds.max(record.rounds_begun());
     let may_go_on = record.plan.until.is_some_and(|it| begun < it.max_rounds);
@@ -83,6 +74,11 @@ fn lack_of(record: &Record, judged: &JudgedCell<'_>, number: Number) -> Lack {
         let more = *more as usize;
         more - spoiled.len() >= needed_of(&record.plan, more)
     };
-    let enough = (begun + 1..=ROUNDS_MOST).find(is_enough);
+    let enough = (begun + 1..=ROUNDS_PROPOSED_MAX).find(is_enough);
     enough.map_or(Lack::Else, Lack::Rounds)
+}
+
+/// Whether a machine may do this to one round and not to the next.
+fn is_passing(code: Code) -> bool {
+    code == Code::NotSteady || DISTURBS.contains(&code)
 }

@@ -1,7 +1,7 @@
 //! Whether contenders do equal work for an answer (R15, R16, R32), fact by fact.
 //!
 //! What a trial found out before its load is held against what the others' trials found out at the
-//! same workload. Equal facts are listed; of those that differ some make a comparison unfair, and
+//! same workload. Equal facts are listed; some of those that differ make a comparison unfair, and
 //! are checks against the comparison, never against a contender's own number. What is not known
 //! never counts as a difference.
 
@@ -77,7 +77,7 @@ pub struct UnknownFact {
     pub fact: String,
     /// What it is, for people.
     pub title: String,
-    /// Of whom it is not known.
+    /// Contenders of which it is not known.
     pub contenders: Vec<String>,
     /// Why, of the first of them.
     pub reason: String,
@@ -477,7 +477,7 @@ fn to_change<'s, 'r>(fix: Fix, concerned: &[(&'s Side<'r>, &Value)]) -> Vec<&'s 
     }
     let wanted = match fix {
         Fix::To(key) => Some(key.to_owned()),
-        // Of equal votes the plan's first counts: max_by_key takes the last, so go backwards.
+        // The plan's first counts of equal votes: max_by_key takes the last, so go backwards.
         Fix::ToMost => concerned
             .iter()
             .rev()

@@ -8,7 +8,7 @@ use std::cmp::{Ordering, Reverse};
 use serde::Serialize;
 
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric};
-use crate::more::ROUNDS_MOST;
+use crate::more::ROUNDS_PROPOSED_MAX;
 
 /// A sentence that holds over several cells.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -17,7 +17,7 @@ pub struct Finding {
     pub text: String,
     /// How to take it.
     pub tone: Tone,
-    /// By what.
+    /// The metric that they are compared by.
     pub metric: Metric,
     /// The contender that it is held against.
     pub first: String,
@@ -121,7 +121,7 @@ fn by_importance(one: &(Option<f64>, Finding), other: &(Option<f64>, Finding)) -
     key(one).cmp(&key(other)).then(larger_first)
 }
 
-/// The comparisons of two contenders by one metric, by what they came to.
+/// The comparisons of two contenders by one metric, by their results.
 struct Sides<'c> {
     metric: Metric,
     names: (&'c str, &'c str),
@@ -234,7 +234,7 @@ impl<'c> Sides<'c> {
         format!(
             "{more} and {less} differ by cell: {more} has {} {} {}{}{}, {less} {} in {}{}{}",
             spell(&apart),
-            self.metric.words(),
+            self.metric.phrase(),
             of_cells(cells.len(), self.compared()),
             bounds(cells),
             graded_otherwise(cells, grade),
@@ -275,19 +275,19 @@ impl<'c> Sides<'c> {
                 format!("{more} takes {apart} more memory than {less} {counted}")
             }
             (latency, true) => {
-                let what = latency.words();
+                let what = latency.phrase();
                 let bounds = bounds(cells);
                 format!("{what} of {more} is {apart} that of {less} {counted}{bounds}")
             }
             (latency, false) => {
-                let what = latency.words();
+                let what = latency.phrase();
                 let bounds = bounds(cells);
                 format!("{what} of {more} is {apart} higher than that of {less} {counted}{bounds}")
             }
         }
     }
 
-    /// What the other cells came to.
+    /// The results of the other cells.
     fn rest(&self) -> String {
         let mut text = String::new();
         if !self.equal.is_empty() {
@@ -316,7 +316,7 @@ impl<'c> Sides<'c> {
     fn would_decide(&self) -> String {
         let needed = self.undecided.iter().filter_map(|one| one.rounds_needed);
         let (within, beyond): (Vec<u32>, Vec<u32>) =
-            needed.partition(|rounds| *rounds <= ROUNDS_MOST);
+            needed.partition(|rounds| *rounds <= ROUNDS_PROPOSED_MAX);
         let of = |cells: usize| match cells == self.compared() {
             true => String::new(),
             false => format!(" {cells} of them"),
@@ -328,9 +328,12 @@ impl<'c> Sides<'c> {
         match (near, beyond.len()) {
             (None, 0) => String::new(),
             (Some(near), 0) => near,
-            (None, n) => format!("; more than {ROUNDS_MOST} rounds would decide{}", of(n)),
-            (Some(near), 1) => format!("{near}; 1 needs more than {ROUNDS_MOST}"),
-            (Some(near), n) => format!("{near}; {n} need more than {ROUNDS_MOST}"),
+            (None, n) => format!(
+                "; more than {ROUNDS_PROPOSED_MAX} rounds would decide{}",
+                of(n)
+            ),
+            (Some(near), 1) => format!("{near}; 1 needs more than {ROUNDS_PROPOSED_MAX}"),
+            (Some(near), n) => format!("{near}; {n} need more than {ROUNDS_PROPOSED_MAX}"),
         }
     }
 
@@ -339,7 +342,7 @@ impl<'c> Sides<'c> {
         if !self.metric.is_tested() {
             return None;
         }
-        let ((first, second), what) = (self.names, self.metric.words());
+        let ((first, second), what) = (self.names, self.metric.phrase());
         let all_equal = self.equal.len() == self.compared();
         let shown = self.undecided.iter().filter_map(|one| one.smallest_shown);
         let smallest = shown.fold(0.0, f64::max);
@@ -414,7 +417,7 @@ fn graded_otherwise(cells: &[&Comparison], grade: Grade) -> String {
     text
 }
 
-/// By how much the larger of two is more, over some cells.
+/// How much larger the larger of two is, over some cells.
 struct Apart {
     least: f64,
     most: f64,

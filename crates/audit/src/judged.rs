@@ -24,7 +24,7 @@ use crate::verdict::Verdict;
 /// Everything that is decided about a record.
 #[derive(Debug, Clone)]
 pub struct Judged<'r> {
-    /// By workload, load and contender; references after contenders.
+    /// The cells, by workload, load and contender; references after contenders.
     pub cells: Vec<JudgedCell<'r>>,
     /// Pairs of contenders, by every metric.
     pub comparisons: Vec<Comparison>,
@@ -36,7 +36,8 @@ pub struct Judged<'r> {
     pub findings: Vec<Finding>,
     /// How far it can be trusted.
     pub trust: Trust,
-    /// With how many rounds the numbers that something passing spoiled would have enough of them.
+    /// The number of rounds with which the numbers that something passing spoiled would have enough
+    /// of them.
     pub rounds_enough: Option<u32>,
 }
 

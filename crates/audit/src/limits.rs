@@ -2,8 +2,8 @@
 
 /// R17: share of requests that may fail while the point still meets its goal.
 pub const FAILED_SHARE: f64 = 0.000_01;
-/// R17: failures that are expected of so many requests of which none failed, at the most: with
-/// more of them, one of the requests would have failed in 95 % of the cases.
+/// R17: most failures that may be expected of requests of which none failed: if more were expected,
+/// one of the requests would have failed in 95 % of the cases.
 pub const UNSEEN_FAILURES: f64 = 3.0;
 /// R13: busy share of an engine thread from which its delays may be in the numbers.
 pub const ENGINE_BUSY_SUSPECT: f64 = 0.5;
@@ -132,8 +132,8 @@ pub const EQUAL_WITHIN: f64 = 0.03;
 /// campaign would not have seen what most readers would call a difference.
 pub const EQUAL_FLOOR_MOST: f64 = 0.10;
 
-/// The yardsticks of two campaigns differ by at most so much: before and after a campaign the
-/// machine gives the same within 5 % (R10).
+/// Most that the yardsticks of two campaigns may differ: before and after a campaign the machine
+/// gives the same within 5 % (R10).
 pub const YARDSTICKS_APART: f64 = 0.05;
 /// R24: shortest measurement whose course can be seen in parts of a second, seconds.
 pub const DURATION_S_MIN: f64 = 10.0;

@@ -4,14 +4,14 @@ use crate::conclusion::{Comparison, Conclusion};
 
 /// Most rounds that a report proposes. A ratio that takes more of them is so near to 1,
 /// or rounds are so far apart, that the machine changes before it is decided.
-pub const ROUNDS_MOST: u32 = 40;
+pub const ROUNDS_PROPOSED_MAX: u32 = 40;
 
 /// What more rounds would decide of the comparisons that are open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct More {
     /// Comparisons that are open.
     pub open: usize,
-    /// Those that at most [`ROUNDS_MOST`] rounds would decide.
+    /// Those that at most [`ROUNDS_PROPOSED_MAX`] rounds would decide.
     pub within: usize,
     /// Those that would take more.
     pub beyond: usize,
@@ -26,7 +26,7 @@ impl More {
         for one in comparisons.iter().filter(|one| is_open(one)) {
             more.open += 1;
             match one.rounds_needed {
-                Some(rounds) if rounds <= ROUNDS_MOST => {
+                Some(rounds) if rounds <= ROUNDS_PROPOSED_MAX => {
                     more.within += 1;
                     more.rounds = more.rounds.max(Some(rounds));
                 }
@@ -39,12 +39,12 @@ impl More {
 
     /// What follows `12 of 42 comparisons are not decided by 7 rounds`; empty where nothing is
     /// known of it.
-    pub(crate) fn words(self) -> String {
+    pub(crate) fn ending(self) -> String {
         let beyond = match (self.beyond, self.within) {
             (0, _) => String::new(),
-            (all, 0) if all == self.open => format!("; they need more than {ROUNDS_MOST}"),
-            (1, _) => format!("; 1 needs more than {ROUNDS_MOST}"),
-            (n, _) => format!("; {n} need more than {ROUNDS_MOST}"),
+            (all, 0) if all == self.open => format!("; they need more than {ROUNDS_PROPOSED_MAX}"),
+            (1, _) => format!("; 1 needs more than {ROUNDS_PROPOSED_MAX}"),
+            (n, _) => format!("; {n} need more than {ROUNDS_PROPOSED_MAX}"),
         };
         let within = match (self.rounds, self.within) {
             (None, _) => String::new(),
@@ -77,7 +77,7 @@ mod tests {
                 beyond,
                 rounds,
             };
-            more.words()
+            more.ending()
         };
         assert_eq!(
             words(3, 3, 0, Some(14)),

@@ -1,6 +1,6 @@
 //! Comparisons in plain English.
 
-use bakeoff_stats::{Estimate, IntervalKind, ROUNDS_MAX};
+use bakeoff_stats::{Estimate, IntervalKind, ROUNDS_ADVISED_MAX};
 
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Reason, Side};
 use crate::limits::EQUAL_WITHIN;
@@ -11,7 +11,7 @@ const SPREAD_ROUNDS: usize = 3;
 const TIMES_FROM: f64 = 2.0;
 
 impl Comparison {
-    /// What it comes to, without the names: `faster by 12 % (8 to 16 %)`.
+    /// The result without the names: `faster by 12 % (8 to 16 %)`.
     pub fn phrase(&self) -> String {
         let direction = match self.conclusion {
             Conclusion::Higher => Direction::Higher,
@@ -37,7 +37,7 @@ impl Comparison {
         let (first, second) = (&self.pair.first, &self.pair.second);
         format!(
             "{second} against {first}, {}: {}",
-            self.metric.words(),
+            self.metric.phrase(),
             self.phrase()
         )
     }
@@ -125,7 +125,7 @@ impl Comparison {
         match self.rounds_needed {
             Some(rounds) => format!("cannot tell; about {rounds} rounds would"),
             None if self.ratio.is_some_and(|ratio| ratio.n >= SPREAD_ROUNDS) => {
-                format!("cannot tell; more than {ROUNDS_MAX} rounds would be needed")
+                format!("cannot tell; more than {ROUNDS_ADVISED_MAX} rounds would be needed")
             }
             None => "cannot tell from so few rounds".to_owned(),
         }

@@ -9,12 +9,12 @@ use crate::code::Code;
 use crate::comparisons::Floor;
 use crate::conclusion::{Comparison, Conclusion};
 use crate::equivalence::Inequality;
+use crate::figures::percent;
 use crate::judged::JudgedCell;
 use crate::limits::EQUAL_FLOOR_MOST;
 use crate::more::More;
 use crate::number::Number;
 use crate::verdict::{Judgement, Verdict};
-use crate::words::percent;
 
 /// How far a campaign can be trusted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
@@ -32,7 +32,7 @@ pub struct Trust {
 pub struct Weakness {
     /// Stable name, of a check where it comes from one.
     pub code: String,
-    /// For people.
+    /// A sentence for people.
     pub text: String,
     /// How bad it is.
     pub level: Level,
@@ -86,7 +86,7 @@ fn weakness(code: &str, level: Level, text: String) -> Weakness {
 /// Two runs of one server that differ beyond chance.
 fn control(floors: &[Floor]) -> Option<Weakness> {
     let shown = floors.iter().filter(|floor| floor.shown);
-    let metrics: Vec<&str> = shown.map(|floor| floor.metric.words()).collect();
+    let metrics: Vec<&str> = shown.map(|floor| floor.metric.phrase()).collect();
     (!metrics.is_empty()).then(|| {
         let text = format!(
             "two runs of the same server differ in {}: differences may be noise",
@@ -107,7 +107,7 @@ fn large_floor(comparisons: &[Comparison], floors: &[Floor]) -> Option<Weakness>
     let weak: Vec<&Floor> = floors.iter().filter(is_compared).filter(weak).collect();
     let each: Vec<String> = weak
         .iter()
-        .map(|floor| format!("{} in {}", percent(floor.floor), floor.metric.words()))
+        .map(|floor| format!("{} in {}", percent(floor.floor), floor.metric.phrase()))
         .collect();
     let each = each.join(" and ");
     let text = match weak.iter().find(|floor| floor.doubtful) {
@@ -263,7 +263,7 @@ fn shared(record: &Record, contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
         false => "server and load engine",
     };
     let what = if cpus == 1 { "processor" } else { "processors" };
-    // Of roles on several hosts, the check of each trial says what they share.
+    // Where roles are on several hosts, the check of each trial says what they share.
     let is_one_machine = record.trials.iter().all(|it| it.course.hosts.is_none());
     let text = match (cpus < roles && is_one_machine, lower.is_empty()) {
         (false, true) => return None,
@@ -338,7 +338,7 @@ fn rounds(record: &Record, comparisons: &[Comparison]) -> Option<Weakness> {
             1 => "1 round".to_owned(),
             rounds => format!("{rounds} rounds"),
         },
-        more.words()
+        more.ending()
     );
     Some(weakness(Code::RoundsAccepted.name(), Level::Note, text))
 }
@@ -393,7 +393,7 @@ fn half_is_valid(contenders: &[&JudgedCell<'_>]) -> bool {
     usable > 0 && 2 * usable >= contenders.len()
 }
 
-/// Whether any comparison came to something.
+/// Whether any comparison has a result.
 fn decided(comparisons: &[Comparison]) -> bool {
     comparisons.iter().any(|one| {
         let is_decided = matches!(

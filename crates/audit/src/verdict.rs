@@ -17,7 +17,7 @@ pub enum Verdict {
     Invalid,
     /// The server cannot do this workload.
     Unsupported,
-    /// Not attempted, because this machine cannot carry it, or stopped by the user.
+    /// It was not attempted, because this machine cannot carry it, or stopped by the user.
     Skipped,
     /// Something went wrong at a step.
     Failed,
@@ -150,7 +150,7 @@ impl Judgement {
 /// The check that weakens a number most; `None` where none does.
 pub fn blame(checks: &[Check], number: Number) -> Option<&Check> {
     let worse = checks.iter().filter(|check| check.of(number) > Level::Note);
-    // Of equally bad ones the first: max_by_key takes the last, so go backwards.
+    // The first of equally bad ones: max_by_key takes the last, so go backwards.
     worse.rev().max_by_key(|check| check.of(number))
 }
 

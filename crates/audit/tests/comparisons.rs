@@ -6,7 +6,6 @@ mod bounds;
 mod doubt;
 #[path = "comparisons/gates.rs"]
 mod gates;
-#[allow(dead_code)]
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 

@@ -1,6 +1,5 @@
 //! Conditions of `--fail-if`, held against the rounds of a made-up campaign.
 
-#[allow(dead_code, unused_imports)]
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
@@ -13,7 +12,7 @@ const CONTENDER: &str = "nginx-optimized";
 static RECORD: LazyLock<Record> =
     LazyLock::new(|| support::at_one_load(support::record_of_rounds(10)));
 
-/// What a condition comes to of ten rounds, of which some have been changed.
+/// The result of a condition over ten rounds, some of which have been changed.
 fn held(condition: &str, rounds: usize, change: fn(&mut TrialRecord)) -> Held {
     let mut record = RECORD.clone();
     let trials = record.trials.iter_mut();

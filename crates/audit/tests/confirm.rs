@@ -1,6 +1,5 @@
 //! A bottleneck that is suspected, and what an experiment in the record says about it.
 
-#[allow(dead_code)]
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 

@@ -1,6 +1,5 @@
 //! Contenders that do the same, and one inequality at a time planted into one of them.
 
-#[allow(dead_code, unused_imports)]
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
@@ -140,7 +139,7 @@ fn another_answer_is_reported() {
         ("equal-status", "R15"),
         "200 in nginx-default and caddy-default; 302 in nginx-optimized",
     );
-    // Of the same length.
+    // Another body of the same length.
     blames_answer(
         |answer| answer.body_sha256 = "b2".repeat(32),
         ("equal-body", "R15"),
@@ -238,7 +237,7 @@ fn connections_that_are_not_kept_are_reported() {
         "HTTP/1.0 in nginx-optimized",
         Some("proxy_http_version 1.1;"),
     );
-    // A cache: of version and connections nothing is known then, and nothing is said.
+    // A cache: nothing is known of version and connections then, and nothing is said.
     blames_work(
         upstream(|it| (it.requests, it.connections) = (0, 0)),
         ("equal-cache", "R32"),

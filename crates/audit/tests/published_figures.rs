@@ -234,7 +234,7 @@ fn a_mean_is_no_longer_than_its_quantiles_allow() {
     assert_eq!(codes(header, "100000,1,3.0,2,3,4,50", &none), [""; 0]);
     let found = codes(header, "100000,1,45.0,2,3,4,50", &none);
     assert_eq!(found, ["quantile-order"]);
-    // Of few requests, the longest weighs more than its share.
+    // The longest of few requests weighs more than its share.
     let few = "requests,mean_ms,p50_ms,max_ms";
     assert_eq!(codes(few, "3,340,10,1000", &none), [""; 0]);
 }

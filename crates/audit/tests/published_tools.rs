@@ -30,7 +30,7 @@ fn streams(streams: f64) -> Rig {
     }
 }
 
-/// What k6 exports of 30 s with so many users. Requests and iterations are how many a second, and
+/// What k6 exports of 30 s with `users` users. Requests and iterations are how many a second, and
 /// how many ms each took.
 fn k6(users: u32, requests: (u32, f64), iterations: (u32, f64), more: &str) -> String {
     let (count, rate, each) = (requests.0 * 30, requests.0, requests.1);
@@ -80,7 +80,7 @@ fn users_of_k6_that_were_allocated_and_idle_are_no_clients() {
     assert_eq!(codes(&closed, &Rig::default()), ["little"]);
 }
 
-/// `vegeta report -type=json` of 10 s at 500/s, of which so many requests came out right.
+/// `vegeta report -type=json` of 10 s at 500/s, in which `ok` requests came out right.
 fn vegeta(ok: u32) -> String {
     let wrong = 5000 - ok;
     format!(

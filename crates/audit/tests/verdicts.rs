@@ -3,7 +3,6 @@
 
 #[allow(dead_code)]
 mod planted;
-#[allow(dead_code, unused_imports)]
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 

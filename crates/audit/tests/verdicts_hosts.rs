@@ -3,7 +3,6 @@
 
 #[allow(dead_code)]
 mod planted;
-#[allow(dead_code, unused_imports)]
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
@@ -107,7 +106,7 @@ fn hosts(trial: &mut TrialRecord) -> &mut Hosts {
     trial.course.hosts.as_mut().expect("they were put in")
 }
 
-/// The links together carry so many times what the trial used of them.
+/// The links together carry `times` times what the trial used of them.
 fn room(trial: &mut TrialRecord, times: f64) {
     let whole = result(trial);
     let used = whole.bytes.read as f64 * 8.0 / whole.measured_s;

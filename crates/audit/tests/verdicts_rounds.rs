@@ -1,8 +1,7 @@
-//! What the rounds of a cell come to, number by number, and what a campaign comes to.
+//! The verdict on the rounds of a cell, number by number, and that on a campaign.
 
 #[path = "verdicts_rounds/spread.rs"]
 mod spread;
-#[allow(dead_code, unused_imports)]
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
@@ -28,7 +27,7 @@ fn cell<'j, 'r>(judged: &'j Judged<'r>, name: (&str, &str, &str)) -> &'j JudgedC
     found.expect("the made-up record has this cell")
 }
 
-/// The made-up campaign of so many rounds, one workload and load of it.
+/// The made-up campaign of `n` rounds, one workload and load of it.
 fn rounds(n: u32) -> Record {
     support::at_one_load(support::record_of_rounds(n))
 }

@@ -1,4 +1,6 @@
-//! One module for each command.
+//! One module for each command, and what several of them share: `confirm`, `ending`, `findings`,
+//! `first`, `gated`, `generators`, `load_together`, `made`, `own_file`, `plan_notes`, `resumed`,
+//! `run_hosts` and `saved_plan`.
 
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
@@ -74,8 +76,8 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Run(flags) => run::carry_out(&flags),
         Command::Race(flags) => race::carry_out(&flags),
         Command::Try(flags) => trying::carry_out(&flags),
-        Command::Find(flags) => find::carry_out(*flags),
-        Command::Overload(flags) => overload::carry_out(*flags),
+        Command::Find(flags) => find::carry_out(&flags),
+        Command::Overload(flags) => overload::carry_out(&flags),
         Command::Load(flags) if flags.hosts.are_given() => load_together::carry_out(*flags),
         Command::Load(flags) => load::carry_out(&flags.load),
         Command::Report(flags) => report::carry_out(&flags),

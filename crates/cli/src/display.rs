@@ -145,7 +145,7 @@ impl Display {
         for change in changes {
             let key = (record.contender.clone(), change.file.clone(), change.line);
             if self.shown.insert(key) {
-                let change = self.redaction.configuration(&change.words());
+                let change = self.redaction.configuration(&change.on_one_line());
                 self.note(&format!("{}: changed {change}", record.contender));
             }
         }

@@ -16,6 +16,7 @@ mod number;
 mod overload;
 mod race;
 mod run;
+mod search;
 mod selftest;
 mod serve;
 mod site;
@@ -43,6 +44,7 @@ pub(crate) use race::{OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};
 pub(crate) use run::{
     DebugFlags, FarFlags, Format, ListFlags, OtherCampaigns, PlanFlags, ReportFlags, RunFlags,
 };
+pub(crate) use search::SearchRecordFlags;
 pub(crate) use selftest::{SelftestFlags, SelftestFormat};
 pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};
 pub(crate) use site::SiteFlags;

@@ -62,8 +62,8 @@ impl Endpoint {
 
     /// Serves from now on.
     fn serve(self, source: impl Source + 'static) -> anyhow::Result<Serving> {
-        let (heard, over) =
-            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).context("no pipe")?;
+        let (heard, over) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+            .context("failed to make a pipe for --metrics")?;
         let thread = std::thread::Builder::new().name("metrics".to_owned());
         let thread = thread.spawn(move || server::serve(&self.listener, &heard, source));
         let thread = thread.context("failed to start the thread of --metrics")?;

@@ -125,15 +125,7 @@ fn shown(value: f64, is_open: bool) -> String {
     if is_open {
         return format!("{:.2} ms", value / 1e6);
     }
-    let digits = format!("{value:.0}");
-    let mut grouped = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
+    bakeoff_report::whole(value)
 }
 
 #[cfg(test)]

@@ -192,8 +192,8 @@ impl Campaign<'_, '_> {
 }
 
 /// What a sequence needs of a trial: in a long campaign the rest of it would fill the memory. A
-/// yardstick stays whole, because that it drifted may be recorded later. Of a trial whose rate was
-/// found in the campaign the latency is kept, which a search goes by.
+/// yardstick stays whole, because that it drifted may be recorded later. A trial whose rate was
+/// found in the campaign keeps the latency, which a search goes by.
 fn kept(mut record: TrialRecord) -> TrialRecord {
     if record.kind == ContenderKind::Yardstick {
         return record;

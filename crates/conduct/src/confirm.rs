@@ -58,7 +58,7 @@ pub struct Suspicion {
 /// An experiment, ready to be carried out.
 #[derive(Debug, Clone)]
 struct Experiment<'p> {
-    /// From 1, as the ids of its trials say.
+    /// Number from 1, as the ids of its trials say.
     number: usize,
     contender: &'p Contender,
     workload: &'p Workload,

@@ -24,7 +24,7 @@ const HELPER_WITHIN: Duration = Duration::from_secs(10);
 /// What the upstream answers where the plan leaves the answer open.
 const UPSTREAM_BODY: &[u8] = b"Hello from upstream\n";
 /// What a built-in server says before the address of its counts.
-const COUNTS_WORDS: &str = "counts on http://";
+const COUNTS_PREFIX: &str = "counts on http://";
 
 /// Where a trial's servers run and write.
 #[derive(Debug, Clone, Copy)]
@@ -246,7 +246,7 @@ pub fn start_for_debugging(
 }
 
 fn control_of(helper: &Running) -> Option<SocketAddr> {
-    let said = helper.said(COUNTS_WORDS)?;
+    let said = helper.said(COUNTS_PREFIX)?;
     said.split('/').next()?.parse().ok()
 }
 

@@ -11,7 +11,7 @@ use crate::sequence::Left;
 pub enum Event<'a> {
     /// The campaign began.
     Began {
-        /// Trials of the plan.
+        /// Trials in all, as far as is known now.
         trials: usize,
         /// Trials recorded before, which are not run again.
         recorded: usize,
@@ -24,7 +24,7 @@ pub enum Event<'a> {
     Trial {
         /// Number of the trial, from 1.
         number: usize,
-        /// Trials of the plan.
+        /// Trials in all, as far as is known now.
         trials: usize,
         /// The trial's id.
         id: &'a str,

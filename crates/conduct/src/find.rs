@@ -87,8 +87,8 @@ impl Sequence for Searches<'_> {
     }
 }
 
-/// Whose turn it is: the lowest goes first. Bounds come before curves, so that the contenders'
-/// latencies at one share of their rates are measured one after the other.
+/// Place in the order of turns: the lowest goes first. Bounds come before curves, so that the
+/// contenders' latencies at one share of their rates are measured one after the other.
 fn turn((quest, step): &(&Quest<'_>, Step)) -> f64 {
     match step.purpose() {
         Purpose::Curve { percent } => TRIALS_BEFORE + percent,
@@ -96,7 +96,7 @@ fn turn((quest, step): &(&Quest<'_>, Step)) -> f64 {
     }
 }
 
-/// At the most: a search ends before its budget where its bounds are found.
+/// What is left at the most: a search ends before its budget where its bounds are found.
 fn of_quest(quest: &Quest<'_>) -> Left {
     let (trials, seconds) = quest.progress.left();
     Left {

@@ -39,7 +39,7 @@ pub struct Approach<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What came of the first contact.
+/// The result of the first contact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FirstAnswers {
     /// What is wrong, in the order of the plan.
@@ -148,7 +148,7 @@ impl From<StageError> for Refused {
 
 type Outcome = (Pair, Result<Answers, Refused>);
 
-/// Asks so many at the same time.
+/// Asks at most `width` pairs at the same time.
 fn at_once_of(
     width: usize,
     pairs: Vec<Pair>,

@@ -104,14 +104,14 @@ pub trait UnderWay {
     /// Whether it has ended, by itself or not. Does not wait.
     fn is_over(&mut self) -> bool;
 
-    /// What it came to; waits for its end.
+    /// Its result; waits for its end.
     fn finish(self: Box<Self>) -> Generated;
 }
 
-/// What a load came to.
+/// The result of a load.
 #[derive(Debug, Default)]
 pub struct Generated {
-    /// What the engine saw, or all of them together. Of a load that failed it is what is left.
+    /// What the engine saw, or all of them together. Where the load failed it is what is left.
     pub result: Option<LoadResult>,
     /// The hosts that took part; `None` where it was this machine alone.
     pub hosts: Option<Hosts>,

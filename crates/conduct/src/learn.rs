@@ -10,13 +10,13 @@ use bakeoff_stage::Fetched;
 
 use crate::first::{Answers, Pair};
 
-/// Longest body that is written into a plan as text, bytes; of a longer one its digest.
+/// Longest body that is written into a plan as text, bytes. A longer one is written as its digest.
 const TEXT_BYTES_MAX: usize = 64 << 10;
-/// Of a body so much is kept, to show where two differ.
+/// Bytes of a body that are kept, to show where two differ.
 const KEPT_BYTES: usize = 1 << 20;
-/// Of a difference so many characters are shown.
+/// Characters of a difference that are shown.
 const SHOWN_CHARS: usize = 32;
-/// Of a redirect's target so many characters are shown.
+/// Characters of a redirect's target that are shown.
 const TARGET_CHARS: usize = 200;
 
 /// What a contender answers to one request, from several answers.
@@ -57,7 +57,7 @@ impl Seen {
                 is_length_kept,
             });
         } else if first.body_sha256 != check.body_sha256 {
-            // Of the first one no more was kept.
+            // No more was kept of the first one.
             let other = &other.body[..other.body.len().min(KEPT_BYTES)];
             let text = difference(&self.body, other);
             self.change.get_or_insert(Change {

@@ -23,8 +23,8 @@ const CLOSED_SHARE: f64 = 0.25;
 const CLOSED_S: (f64, f64) = (2.0, 10.0);
 /// Such trials of a contender, at the most: where one is lost or disturbed, another is made.
 const CLOSED_TRIALS: u32 = 3;
-/// A client of a closed loop waits for so long, seconds, as in any other plan: thousands of them
-/// wait for each other.
+/// How long a client of a closed loop waits, seconds, as in any other plan: thousands of them wait
+/// for each other.
 const CLOSED_TIMEOUT_S: f64 = 10.0;
 
 /// The overloads of a plan.

@@ -54,8 +54,8 @@ impl Programs {
         Self(had)
     }
 
-    /// Finds the program of each contender: the one that it had `before`, or the one that is
-    /// found now. Of a contender without a program none is fixed; its trials say what is missing.
+    /// Finds the program of each contender: the one that it had `before`, or the one that is found
+    /// now. For a contender without a program none is fixed; its trials say what is missing.
     ///
     /// # Errors
     /// When a program that it had before is not what it was.

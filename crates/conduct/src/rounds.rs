@@ -8,7 +8,7 @@ use bakeoff_record::{ContenderKind, Disturbance, TrialEnd, TrialRecord, drift};
 
 use crate::sequence::{Left, Sequence, at_found_rate};
 
-/// A block may be repeated once in so many rounds.
+/// A block may be repeated once in this many rounds.
 const ROUNDS_A_REPEAT: u32 = 4;
 
 /// How far the widest interval among the comparisons so far reaches to either side, as a share
@@ -20,7 +20,7 @@ pub type Widest<'a> = dyn FnMut(&[TrialRecord]) -> Option<f64> + 'a;
 /// Every round of the plan comes first. Then the blocks in which a trial was disturbed are
 /// repeated, all entrants of them: at the end, because what disturbed one of them may be over by
 /// then, and because only all rounds together show which one drifted. A repeat is decided by what
-/// the machine did and by the yardstick, never by what a contender came to, so it chooses among no
+/// the machine did and by the yardstick, never by the values of a contender, so it chooses among no
 /// results; both attempts stay in the record.
 pub struct Rounds<'a> {
     plan: &'a Plan,

@@ -85,7 +85,7 @@ fn slowest_capacity<'r>(recorded: impl Iterator<Item = &'r TrialRecord>) -> Opti
     best.into_values().reduce(f64::min)
 }
 
-/// To two significant digits: a rate that was found reads like one that somebody chose.
+/// The rate to two significant digits: a rate that was found reads like one that somebody chose.
 fn rounded_down(rate: f64) -> f64 {
     let places = rate.log10().floor() as i32 - 1;
     match places {

@@ -36,7 +36,7 @@ pub trait Site: std::fmt::Debug + Sync {
     /// A program of earlier trials is not what it was, or the site cannot be asked.
     fn fix_programs(&self, plan: &Plan, earlier: &[TrialRecord]) -> Result<(), SiteError>;
 
-    /// Looks whether each contender can be measured at each workload, and starts nothing.
+    /// Checks, without starting anything, whether each contender can be measured at each workload.
     ///
     /// # Errors
     /// The site cannot be asked.
@@ -52,8 +52,7 @@ pub trait Site: std::fmt::Debug + Sync {
     /// Files that a process may open there; `None` for as many as it likes.
     fn open_files(&self) -> Option<u64>;
 
-    /// Starts what a trial needs. `step` is called with each step before it
-    /// begins.
+    /// Starts what a trial needs. `step` is called with each step before it begins.
     ///
     /// # Errors
     /// Why it could not be; nothing of it runs then.
@@ -144,20 +143,20 @@ pub trait Staged {
         within: Duration,
     ) -> Result<Fetched, TrialEnd>;
 
-    /// Makes so many requests in turn, and looks at what the server does for them.
+    /// Makes `requests` requests in turn, and looks at what the server does for them.
     fn observe(&self, workload: &Workload, requests: u32) -> Work;
 
     /// Notes how large the files are that the server writes.
     fn note_written(&mut self);
 
-    /// Which of its files have grown since that was noted.
+    /// Those of its files that have grown since that was noted.
     fn grown(&self) -> Vec<GrownFile>;
 
     /// How the server ended by itself, if it has. Does not wait.
     fn died(&mut self) -> Option<String>;
 
-    /// Why the server was ended: it was in contact with somebody whom a trial has no part in. Does
-    /// not wait.
+    /// Why the server was ended: it was in contact with an address that has no part in the trial.
+    /// Does not wait.
     fn strayed(&mut self) -> Option<String> {
         None
     }

@@ -1,4 +1,5 @@
-//! A trial in the load engine's words: where it sends what, how it travels, what comes back.
+//! A trial as a specification for the load engine: where it sends what, how it travels, and what
+//! comes back.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use bakeoff_plan::{Connections, RateShape, Workload};
 use crate::answers::Encoded;
 use crate::generators::{LoadOrder, Reached};
 
-/// One body in so many is compared byte by byte.
+/// One body in this many is compared byte by byte.
 const CHECK_ONE_IN: u32 = 64;
 /// The first name of the certificates that the stage makes.
 const SERVER_NAME: &str = "localhost";

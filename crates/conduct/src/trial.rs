@@ -106,7 +106,7 @@ pub(crate) fn unreached(record: &TrialRecord) -> Option<String> {
     })
 }
 
-/// From the first right answer to the last process gone.
+/// The trial from the first right answer to the last process gone.
 fn on_stage(
     setting: &Setting<'_>,
     trial: &Trial,
@@ -224,7 +224,7 @@ fn load_and_watch(
     end
 }
 
-/// The load and what it came to; the trial's end, unless it goes on.
+/// The load and its result; the trial's end, unless it goes on.
 fn under_load(
     setting: &Setting<'_>,
     trial: &Trial,

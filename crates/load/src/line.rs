@@ -29,7 +29,7 @@ pub(crate) struct Line<S> {
 
 /// What one read of ciphertext came to.
 pub(crate) enum Ciphertext {
-    /// So many bytes are in the buffer, of which the second number is new.
+    /// Bytes in the buffer, and how many of them are new.
     Some(usize, usize, ReadTime),
     /// Nothing for now.
     Drained,

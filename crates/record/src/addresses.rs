@@ -46,7 +46,7 @@ impl Addresses {
             return;
         }
         self.0.push((bare.to_owned(), name.to_owned()));
-        // Of two of which one begins as the other does, the longer one is looked for first.
+        // Where one begins as another does, the longer one is looked for first.
         self.0
             .sort_by_key(|(address, _)| usize::MAX - address.len());
     }

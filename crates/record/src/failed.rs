@@ -12,7 +12,7 @@ use crate::outcome::Outcome;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failed {
-    /// Requests by outcome; without those that no request came to.
+    /// Requests by outcome; without outcomes that no request had.
     pub outcomes: BTreeMap<Outcome, u64>,
     /// Whole responses by status.
     #[serde(
@@ -21,7 +21,7 @@ pub struct Failed {
         deserialize_with = "by_status"
     )]
     pub status: BTreeMap<u16, u64>,
-    /// From the intended send time to the end, of all of them.
+    /// Times of all of them from the intended send time to the end.
     pub latency: Histogram,
 }
 

@@ -75,7 +75,7 @@ pub struct Record {
     pub plan: Plan,
     /// The machine.
     pub machine: Machine,
-    /// Trials in the order in which they ended; of two with the same id only the later one.
+    /// Trials in the order in which they ended; only the later one of two with the same id.
     pub trials: Vec<TrialRecord>,
     /// Trials that confirm bottlenecks, one resource changed at a time, from the record in the
     /// folder [`CONFIRM_FOLDER`].
@@ -200,7 +200,7 @@ impl RecordFolder {
         }
         private_folder(path).map_err(failed("create", path))?;
         let folder = Self::lock(path)?;
-        // Of two that make it at once, one has the lock and goes first. Trials without a plan
+        // Two may make it at once: one has the lock and goes first. Trials without a plan
         // are somebody's all the same.
         let length = folder.trials.metadata().map_or(0, |data| data.len());
         if length > 0 || is_record(path)? {
@@ -444,7 +444,7 @@ fn write_plan(path: &Path, plan: &Plan) -> Result<(), FolderError> {
     Ok(())
 }
 
-/// The stored plan; of records from earlier versions, from the plan file.
+/// The stored plan; from the plan file in records from earlier versions.
 fn read_plan(path: &Path) -> Result<Plan, FolderError> {
     let file = path.join(PLAN_FILE);
     if file.exists() {

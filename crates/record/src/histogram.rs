@@ -435,7 +435,7 @@ mod tests {
     fn the_share_within_one_sd_is_that_of_the_durations() {
         let mut histogram = Histogram::new();
         assert_eq!(histogram.share_within_sd(), None);
-        // Mean 100 and standard deviation 30.2: of 40 and 160, none; of the rest, all.
+        // Mean 100 and standard deviation 30.2: none of 40 and 160, and all of the rest.
         histogram.record_n(40, 1);
         histogram.record_n(100, 6);
         histogram.record_n(160, 1);

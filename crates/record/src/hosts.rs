@@ -78,7 +78,7 @@ impl HostClock {
     }
 }
 
-/// How far a host's monotonic clock was from that of home: of many exchanges the fastest.
+/// How far a host's monotonic clock was from that of home, by the fastest of many exchanges.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize,
 )]

@@ -47,24 +47,25 @@ pub struct LoadResult {
     /// Whole responses by status.
     #[serde(deserialize_with = "by_status")]
     pub status: BTreeMap<u16, u64>,
-    /// From the intended send time to the end of an `ok` response.
+    /// Times from the intended send time to the end of an `ok` response.
     pub latency: Histogram,
-    /// From the actual send time to the end of an `ok` response.
+    /// Times from the actual send time to the end of an `ok` response.
     pub service: Histogram,
-    /// From the actual send time to the first byte of an `ok` response.
+    /// Times from the actual send time to the first byte of an `ok` response.
     pub first_byte: Histogram,
-    /// From the intended send time to the end of requests that did not come out `ok`, by outcome.
+    /// Times from the intended send time to the end of requests that did not come out `ok`, by
+    /// outcome.
     pub error_latencies: BTreeMap<Outcome, Histogram>,
     /// Ages of requests that had no end: timed out, in flight or not sent when the window closed.
     /// Their latencies are at least these.
     pub at_least: Histogram,
-    /// From the start of a connection attempt to its success; warm-up connections included. Not
-    /// of QUIC, whose handshake begins at once.
+    /// Times from the start of a connection attempt to its success; warm-up connections included.
+    /// Not of QUIC, whose handshake begins at once.
     pub connect: Histogram,
-    /// From a connection's success to the end of its TLS handshake, or from the start of a QUIC
-    /// connection to the end of its; warm-up included.
+    /// Times from a connection's success to the end of its TLS handshake, or from the start of a
+    /// QUIC connection to the end of its; warm-up included.
     pub handshake: Histogram,
-    /// From the intended to the actual send time, of every request sent; open loop only.
+    /// Times from the intended to the actual send time, of every request sent; open loop only.
     pub send_lag: Histogram,
     /// How long requests waited on a ready connection because its limit of streams was reached,
     /// of every one that did; HTTP/2 and HTTP/3 only.
@@ -135,10 +136,10 @@ pub struct Requests {
     /// Due in the part of the window that was measured; `None` in a closed loop.
     #[serde(default)]
     pub due: Option<u64>,
-    /// In a closed loop `carried_in + begun`; in an open loop the requests due in the window that
-    /// were begun.
+    /// Requests: in a closed loop `carried_in + begun`; in an open loop the requests due in the
+    /// window that were begun.
     pub started: u64,
-    /// In flight when the window opened, counted from the connections.
+    /// Requests in flight when the window opened, counted from the connections.
     #[serde(default)]
     pub carried_in: u64,
     /// Begun in the window; in an open loop, begun of those due in it.
@@ -155,7 +156,8 @@ pub struct Requests {
     /// loop.
     #[serde(default)]
     pub unended: Option<u64>,
-    /// Not begun because they had waited past their deadline, warm-up included; open loop only.
+    /// Requests not begun because they had waited past their deadline, warm-up included; open loop
+    /// only.
     pub shed: u64,
 }
 
@@ -174,7 +176,7 @@ impl Requests {
     }
 }
 
-/// What came of one URL of several.
+/// The result of one URL of several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UrlResult {
@@ -182,7 +184,7 @@ pub struct UrlResult {
     pub url: String,
     /// Requests that ended, by how.
     pub outcomes: OutcomeCounts,
-    /// From the intended send time to the end of an `ok` response.
+    /// Times from the intended send time to the end of an `ok` response.
     pub latency: Sketch,
 }
 
@@ -283,7 +285,7 @@ impl LoadResult {
         }
     }
 
-    /// From the intended send time to the end of every request that did not come out `ok`.
+    /// Times from the intended send time to the end of every request that did not come out `ok`.
     pub fn error_latency(&self) -> Histogram {
         let mut all = Histogram::new();
         self.error_latencies

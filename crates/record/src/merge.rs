@@ -26,7 +26,7 @@ pub enum MergeError {
     Differs {
         /// Which part differs from the first, counted from 1.
         part: usize,
-        /// In what.
+        /// What they differ in.
         what: &'static str,
     },
 }
@@ -148,7 +148,7 @@ impl LoadResult {
     }
 }
 
-/// In what two results are not of one load.
+/// What two results differ in that are not of one load.
 fn difference(one: &LoadResult, other: &LoadResult) -> Option<&'static str> {
     let names = |result: &LoadResult| -> Vec<String> {
         result.urls.iter().map(|each| each.url.clone()).collect()

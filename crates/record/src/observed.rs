@@ -10,9 +10,9 @@ use crate::samples::Samples;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
-    /// At the least.
+    /// The lower bound.
     pub low: u64,
-    /// At the most; `None` where it has no upper bound.
+    /// The upper bound; `None` where there is none.
     pub high: Option<u64>,
 }
 
@@ -30,13 +30,13 @@ impl Bounds {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Balance {
-    /// In flight when the window opened.
+    /// Requests in flight when the window opened.
     pub carried_in: u64,
-    /// Begun between its edges.
+    /// Requests begun between its edges.
     pub begun: u64,
-    /// Ended between its edges.
+    /// Requests that ended between its edges.
     pub ended: u64,
-    /// In flight when it closed.
+    /// Requests in flight when it closed.
     pub in_flight: u64,
 }
 
@@ -59,11 +59,11 @@ impl Balance {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleKept {
-    /// From the due time until the request was begun, where a client was free: the engine's own
-    /// lateness.
+    /// Times from the due time until the request was begun, where a client was free: the engine's
+    /// own lateness.
     pub slip: Histogram,
-    /// From the due time to sending, where no client was free, else from the beginning to sending
-    /// where its connection or a stream had to be waited for: the server's lateness.
+    /// Times from the due time to sending, where no client was free, else from the beginning to
+    /// sending where its connection or a stream had to be waited for: the server's lateness.
     pub wait: Histogram,
     /// Latencies of `ok` responses, each less the most that the engine's thread was late since
     /// nothing of it was in flight. A server that takes requests in their order ends none later
@@ -85,9 +85,9 @@ pub struct DuePart {
     pub length_s: f64,
     /// Requests due in it.
     pub due: u64,
-    /// Of them, those begun at any time.
+    /// Those of them that were begun at any time.
     pub begun: u64,
-    /// Of them, those that ended at any time, in whatever outcome.
+    /// Those of them that ended at any time, in whatever outcome.
     pub ended: u64,
 }
 
@@ -108,20 +108,21 @@ pub struct Observed {
     pub clients: Clients,
     /// What connections did inside the window instead of carrying requests.
     pub set_up: SetUp,
-    /// From an answer's arrival in the kernel to its reading, of 1 answer in 64; closed loop only.
+    /// Times from an answer's arrival in the kernel to its reading, of 1 answer in 64; closed loop
+    /// only.
     pub engine_lag: Histogram,
     /// Gaps between sends that followed each other, nanoseconds; 1,000 at the most a thread.
     pub send_gaps_ns: Samples,
     /// Latencies of `ok` responses that followed each other, nanoseconds; 10,000 at the most a
     /// thread.
     pub latencies_ns: Samples,
-    /// Of connections that the server closed before an answer: the time since they were made, or
-    /// since the last answer on them. Warm-up included.
+    /// Time from the start of a connection, or from its last answer, until the server closed it
+    /// before an answer. Warm-up included.
     pub closed_early_after: Histogram,
     /// Somebody asked to stop before the load was over; absent where it came to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<Interrupted>,
-    /// Of the bodies that were compared byte by byte, those that were wrong; absent where none is.
+    /// Wrong bodies among those that were compared byte by byte; absent where none is.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bodies_wrong: u64,
     /// Connections that the engine closed because bytes came on them while no request was in
@@ -135,7 +136,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Of a load that was asked to stop before it was over.
+/// A load that was asked to stop before it was over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interrupted {
@@ -194,11 +195,11 @@ pub struct Clients {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetUp {
-    /// Connecting.
+    /// Time spent connecting.
     pub connecting_s: f64,
-    /// In handshakes of TLS or QUIC.
+    /// Time spent in handshakes of TLS or QUIC.
     pub handshaking_s: f64,
-    /// Resting after a failure, before the next attempt.
+    /// Time spent resting after a failure, before the next attempt.
     pub resting_s: f64,
 }
 
@@ -218,7 +219,7 @@ pub struct EngineSettings {
     pub retry_pause_s: f64,
     /// Gap between the first connections' starts, seconds.
     pub ramp_gap_s: f64,
-    /// One body in so many was compared byte by byte; 1 for each.
+    /// One body in this many was compared byte by byte; 1 for each.
     pub body_check_one_in: u32,
 }
 

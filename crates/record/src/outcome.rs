@@ -93,7 +93,7 @@ impl OutcomeCounts {
         self.0[outcome as usize] += 1;
     }
 
-    /// Counts so many.
+    /// Counts `times` requests of this outcome.
     pub fn add_many(&mut self, outcome: Outcome, times: u64) {
         self.0[outcome as usize] += times;
     }

@@ -15,7 +15,7 @@ pub struct QuicLedger {
     pub rtt: Histogram,
     /// Packets that this side sent, probes of the path's size left out.
     pub packets_sent: u64,
-    /// Of them, those that were taken for lost (RFC 9002, 6.1): a later one was acknowledged, and
+    /// Those of them that were taken for lost (RFC 9002, 6.1): a later one was acknowledged, and
     /// they were not within three packets or 9/8 of the round-trip time. What the server sent and
     /// lost is not among them: this side does not see it.
     pub packets_lost: u64,
@@ -60,7 +60,7 @@ pub struct EarlyData {
     pub rejected: u64,
     /// Requests that were sent as early data.
     pub requests: u64,
-    /// Of them, those that were sent again because the server had refused: the same requests,
+    /// Those of them that were sent again because the server had refused: the same requests,
     /// and their time went on.
     pub sent_again: u64,
 }

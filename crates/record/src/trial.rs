@@ -183,7 +183,7 @@ pub enum TrialEnd {
         #[serde(alias = "words")]
         message: Option<String>,
     },
-    /// Not attempted, because this machine cannot carry it.
+    /// It was not attempted, because this machine cannot carry it.
     Skipped {
         /// Why.
         reason: String,
@@ -211,7 +211,7 @@ pub enum Step {
     Origin,
     /// The server's own check of its configuration.
     CheckConfig,
-    /// From start to the right answer.
+    /// Time from start to the right answer.
     Start,
     /// A few requests, to find out what the server does for an answer.
     Observe,
@@ -221,7 +221,7 @@ pub enum Step {
     Measure,
     /// The answer compared once more.
     CheckAgain,
-    /// From the request to stop until all its processes are gone.
+    /// Time from the request to stop until all its processes are gone.
     Stop,
 }
 
@@ -345,7 +345,7 @@ pub struct ConfigChange {
 
 impl ConfigChange {
     /// The change on one line: `nginx.conf:3: pid /run/nginx.pid; -> pid "..."; (why)`.
-    pub fn words(&self) -> String {
+    pub fn on_one_line(&self) -> String {
         let on_one = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join(" | ");
         let after = match on_one(&self.after) {
             nothing if nothing.is_empty() => "left out".to_owned(),
@@ -363,7 +363,7 @@ impl ConfigChange {
 pub struct StopFacts {
     /// It ended when asked; otherwise it was killed.
     pub graceful: bool,
-    /// From the request to the last process gone, seconds.
+    /// Time from the request to the last process gone, seconds.
     pub took_s: f64,
     /// Exit status of the first process, as text; `None` when it could not be learned.
     pub status: Option<String>,
@@ -426,7 +426,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// On which side of the window something was done.
+/// The side of the window on which something was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum When {

@@ -89,7 +89,7 @@ pub struct TreeTick {
     /// Page faults since the first tick that had to wait for a disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub major_faults: Option<u64>,
-    /// Of the thread that used most since the last look at threads, share of a processor, 0 to 1;
+    /// Share of a processor, 0 to 1, of the thread that used most since the last look at threads;
     /// `None` at ticks without such a look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busiest_thread: Option<f64>,
@@ -138,11 +138,11 @@ pub struct HostTick {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pressure {
-    /// For a processor; `None` where the kernel does not report.
+    /// Time that tasks waited for a processor; `None` where the kernel does not report.
     pub cpu_us: Option<u64>,
-    /// For memory; `None` where the kernel does not report.
+    /// Time that tasks waited for memory; `None` where the kernel does not report.
     pub memory_us: Option<u64>,
-    /// For a disk; `None` where the kernel does not report.
+    /// Time that tasks waited for a disk; `None` where the kernel does not report.
     pub io_us: Option<u64>,
 }
 
@@ -192,7 +192,7 @@ pub struct ListenerTick {
     pub at_s: f64,
     /// Port.
     pub port: u16,
-    /// Whose it is.
+    /// Role that listens on it.
     pub role: Role,
     /// Connections that waited to be accepted, in the fullest queue of the port.
     pub queue: u64,
@@ -208,9 +208,9 @@ pub struct ServerCounters {
     pub source: CounterSource,
     /// Where it was asked.
     pub url: String,
-    /// At the start.
+    /// What it counted at the start.
     pub before: CounterReading,
-    /// At the end.
+    /// What it counted at the end.
     pub after: CounterReading,
 }
 

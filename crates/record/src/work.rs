@@ -59,7 +59,7 @@ pub struct UpstreamWork {
 pub struct GrownFile {
     /// Path as the server's processes have it open.
     pub path: String,
-    /// By how much.
+    /// How much it has grown, bytes.
     pub bytes: u64,
 }
 

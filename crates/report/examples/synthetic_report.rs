@@ -11,7 +11,6 @@
     reason = "a program, unlike the pure library"
 )]
 
-#[allow(dead_code, unused_imports)]
 #[path = "../tests/support/mod.rs"]
 mod support;
 

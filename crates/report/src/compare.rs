@@ -1,6 +1,6 @@
 //! Two contenders, or two records, held against each other: `bakeoff.compare/1`.
 //!
-//! What is worse by how much, and what a gate comes to, is decided in `audit`. Here it becomes a
+//! What is worse by how much, and the result of a gate, is decided in `audit`. Here it becomes a
 //! model that scripts take as JSON, a document that text and Markdown walk, and a JUnit file.
 
 mod draw;
@@ -32,7 +32,7 @@ pub const COMPARE_SCHEMA: &str = "bakeoff.compare/1";
 pub struct Compare {
     /// [`COMPARE_SCHEMA`].
     pub schema: &'static str,
-    /// What all gates come to; `shown` where there is none.
+    /// The result of all gates; `shown` where there is none.
     pub ruling: Ruling,
     /// The same as a sentence.
     pub text: String,
@@ -45,14 +45,14 @@ pub struct Compare {
     /// Whether the records differ in something that makes numbers incomparable, and were compared
     /// all the same.
     pub forced: bool,
-    /// In what they differ.
+    /// What they differ in.
     pub differences: Vec<Mismatch>,
     /// Contenders that one of two records has and the other lacks, so that nothing is said of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_compared: Vec<NotCompared>,
     /// How much worse each metric may become, as a share.
     pub gates: BTreeMap<&'static str, f64>,
-    /// By workload, load, pair and metric.
+    /// The rows, by workload, load, pair and metric.
     pub rows: Vec<CompareRow>,
 }
 
@@ -89,7 +89,7 @@ pub struct CompareRow {
     pub workload: String,
     /// Label of the load.
     pub load: String,
-    /// By what.
+    /// The metric that they are compared by.
     pub metric: Metric,
     /// The contender that the other is held against.
     pub first: String,
@@ -103,7 +103,7 @@ pub struct CompareRow {
     pub worse: Option<Worse>,
     /// How much worse it may be, as a share; null where it has no gate.
     pub gate: Option<f64>,
-    /// What the gate comes to.
+    /// The result of the gate.
     pub ruling: Ruling,
     /// Rounds that would decide it; null where it is decided, or nothing is known of it.
     pub rounds_needed: Option<u32>,

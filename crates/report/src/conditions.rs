@@ -6,12 +6,12 @@ use bakeoff_record::{ContenderKind, LoadResult};
 use crate::redaction::Redacted;
 use crate::safe::plain;
 
-/// What conditions come to, and a line for each that is not simply fine.
+/// The results of conditions, and a line for each that is not simply fine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conditions {
     /// `Breached` where one is met, else `CannotTell` where one is not decided.
     pub ruling: Ruling,
-    /// For people.
+    /// Sentences for people.
     pub lines: Vec<String>,
 }
 

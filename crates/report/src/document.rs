@@ -26,7 +26,7 @@ use crate::view::{Report, Tone};
 pub struct Document {
     /// What was run and where.
     pub title: String,
-    /// In the order of reading: the answer first.
+    /// The sections in the order of reading: the answer first.
     pub sections: Vec<Section>,
 }
 
@@ -52,6 +52,13 @@ pub enum Extent {
     Full,
     /// No report for people; machine-readable tables alone.
     Data,
+}
+
+impl Extent {
+    /// The extent of a full report, or of a short one.
+    pub(crate) fn of(full: bool) -> Self {
+        if full { Self::Full } else { Self::Short }
+    }
 }
 
 /// One part of a section.
@@ -154,7 +161,7 @@ pub struct Field {
     pub value: Value,
     /// Whether the value is only a bound: `>=` or `<=`.
     pub bound: Option<&'static str>,
-    /// What came of a comparison: `^`, `v`, `=`, `~` or nothing.
+    /// The result of a comparison: `^`, `v`, `=`, `~` or nothing.
     pub mark: &'static str,
     /// Why there is no value.
     pub reason: Option<String>,

@@ -54,7 +54,7 @@ pub(crate) fn differing_line(table: &Equivalence) -> Option<String> {
     (!titles.is_empty()).then(|| format!("differs: {}", titles.join("; ")))
 }
 
-/// A line for each fact that is not known of somebody.
+/// A line for each fact that is not known of some contender.
 pub(crate) fn unknown_lines(table: &Equivalence) -> Vec<String> {
     let line = |fact: &crate::view::UnknownFact| {
         format!(

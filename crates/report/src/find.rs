@@ -21,18 +21,14 @@ pub use view::{
 
 /// The search as text: the answer, the tables, and with `full` every trial.
 pub fn find_text(report: &FindReport, options: TextOptions<'_>) -> String {
-    let most = if options.full {
-        Extent::Full
-    } else {
-        Extent::Short
-    };
-    text::plain(&document::draw(report), most, options)
+    let extent = Extent::of(options.full);
+    text::plain(&document::draw(report), extent, options)
 }
 
 /// The same as Markdown.
 pub fn find_markdown(report: &FindReport, full: bool) -> String {
-    let most = if full { Extent::Full } else { Extent::Short };
-    markdown::plain(&document::draw(report), most)
+    let extent = Extent::of(full);
+    markdown::plain(&document::draw(report), extent)
 }
 
 /// One line for each contender and goal.

@@ -26,15 +26,15 @@ pub fn html(report: &Report) -> String {
 pub(crate) struct Built {
     /// Up to the content of the policy.
     pub(crate) start: &'static str,
-    /// From behind the policy up to the style element.
+    /// The part from behind the policy up to the style element.
     pub(crate) head: &'static str,
     pub(crate) style: &'static str,
-    /// From behind the style element up to the record's element.
+    /// The part from behind the style element up to the record's element.
     pub(crate) body: &'static str,
-    /// From behind the record's element up to the script's.
+    /// The part from behind the record's element up to the script's.
     pub(crate) between: &'static str,
     pub(crate) script: &'static str,
-    /// From behind the script element.
+    /// The part from behind the script element.
     pub(crate) end: &'static str,
 }
 

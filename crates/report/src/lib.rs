@@ -4,7 +4,6 @@
 //! format is a function from that to text. A format chooses and arranges, and computes nothing.
 //! Nothing here prints or writes a file.
 
-mod before;
 mod changes;
 mod compare;
 mod conditions;
@@ -35,6 +34,7 @@ mod style;
 mod suspected;
 mod terminal;
 mod text;
+mod unequal_work;
 mod vegeta;
 mod verify;
 pub mod view;
@@ -47,7 +47,6 @@ pub use bakeoff_audit::{
     Condition, GateError, Gates, LoadHosts, Mismatch, Ruling, Verdict, fits, judge_load,
     plan_mismatches, start_spread_ns,
 };
-pub use before::Warnings;
 pub use compare::{
     COMPARE_SCHEMA, Compare, CompareError, CompareValue, compare_across, compare_json,
     compare_junit, compare_markdown, compare_text, compare_within, contenders_of,
@@ -73,7 +72,7 @@ pub use json::json;
 pub use live::{LiveCampaign, LiveLoad, LiveTrial, live_campaign, live_load};
 pub use load::{LOAD_SCHEMA, load_json, load_text};
 pub use markdown::{MarkdownOptions, markdown};
-pub use number::{bytes, count, counted, digits, milliseconds};
+pub use number::{bytes, count, counted, digits, milliseconds, whole};
 pub use overload::{
     OVERLOAD_SCHEMA, OverloadReport, OverloadRow, overload_csv, overload_html, overload_json,
     overload_markdown, overload_text, overload_view,
@@ -92,6 +91,7 @@ pub use site::{
 };
 pub use suspected::suspected;
 pub use text::{TextOptions, text};
+pub use unequal_work::UnequalWork;
 pub use verify::{Difference, differences, is_drawn_around, stored_document};
 pub use view::{Report, view, view_of};
 pub use widest::{widest, widest_gated};

@@ -20,17 +20,13 @@ pub struct MarkdownOptions {
 
 /// The report as Markdown.
 pub fn markdown(report: &Report, options: MarkdownOptions) -> String {
-    let most = if options.full {
-        Extent::Full
-    } else {
-        Extent::Short
-    };
+    let extent = Extent::of(options.full);
     let document = draw(report);
     let mut out = format!("# {}\n", escaped(&document.title));
     let wanted = document
         .sections
         .iter()
-        .filter(|section| section.extent <= most);
+        .filter(|section| section.extent <= extent);
     // The answer first; what was run and where stands below it.
     let (heading, rest): (Vec<&Section>, Vec<&Section>) =
         wanted.partition(|section| section.name == "campaign");
@@ -38,22 +34,22 @@ pub fn markdown(report: &Report, options: MarkdownOptions) -> String {
         .into_iter()
         .partition(|section| ["findings", "ratios", "trust"].contains(&section.name));
     for one in answer.into_iter().chain(heading).chain(rest) {
-        section(&mut out, one, most);
+        section(&mut out, one, extent);
     }
     out
 }
 
 /// A document from top to bottom: the sections that a report of this extent has.
-pub(crate) fn plain(document: &Document, most: Extent) -> String {
+pub(crate) fn plain(document: &Document, extent: Extent) -> String {
     let mut out = format!("# {}\n", escaped(&document.title));
     let shown = document.sections.iter();
-    for one in shown.filter(|section| section.extent <= most) {
-        section(&mut out, one, most);
+    for one in shown.filter(|section| section.extent <= extent) {
+        section(&mut out, one, extent);
     }
     out
 }
 
-pub(crate) fn section(out: &mut String, section: &Section, most: Extent) {
+pub(crate) fn section(out: &mut String, section: &Section, extent: Extent) {
     // A sentence as a title would be too loud.
     match section.title.strip_suffix('.') {
         Some(_) => drop(writeln!(out, "\n**{}**", escaped(&section.title))),
@@ -66,14 +62,14 @@ pub(crate) fn section(out: &mut String, section: &Section, most: Extent) {
                 let words: Vec<String> = lines.iter().map(|line| escaped(&line.text)).collect();
                 let _ = writeln!(out, "\n{}", words.join("  \n"));
             }
-            Part::Lines(lines) if section.name == "findings" && most == Extent::Short => {
+            Part::Lines(lines) if section.name == "findings" && extent == Extent::Short => {
                 list(out, &lines[..lines.len().min(FINDINGS_MOST)]);
                 if let Some(more) = lines.len().checked_sub(FINDINGS_MOST).filter(|n| *n > 0) {
                     let _ = writeln!(out, "- {more} more with `--full`");
                 }
             }
             Part::Lines(lines) => list(out, lines),
-            Part::Table(one) => table(out, one, most),
+            Part::Table(one) => table(out, one, extent),
             Part::Verbatim { title, lines, .. } => verbatim(out, title, lines),
             // The tables have its numbers.
             Part::Figure(_) => {}
@@ -94,9 +90,9 @@ fn list(out: &mut String, lines: &[Line]) {
     }
 }
 
-fn table(out: &mut String, table: &Table, most: Extent) {
+fn table(out: &mut String, table: &Table, extent: Extent) {
     let shown: Vec<usize> = (0..table.columns.len())
-        .filter(|index| table.columns[*index].extent <= most)
+        .filter(|index| table.columns[*index].extent <= extent)
         .collect();
     out.push('\n');
     let titles = shown.iter().map(|index| {

@@ -29,7 +29,7 @@ pub(crate) fn trimmed(value: f64) -> String {
 }
 
 /// A whole number with its thousands apart: `1,234,567`.
-pub(crate) fn whole(value: f64) -> String {
+pub fn whole(value: f64) -> String {
     let rounded = format!("{:.0}", value.abs());
     let mut text = String::new();
     for (index, digit) in rounded.chars().enumerate() {

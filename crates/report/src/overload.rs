@@ -20,18 +20,14 @@ pub use view::{OVERLOAD_SCHEMA, OverloadReport, OverloadRow, overload_view};
 /// The overload as text: the answer, the tables, what each server did over time, and with `full`
 /// every step of every round.
 pub fn overload_text(report: &OverloadReport, options: TextOptions<'_>) -> String {
-    let most = if options.full {
-        Extent::Full
-    } else {
-        Extent::Short
-    };
-    text::plain(&document::draw(report, true), most, options)
+    let extent = Extent::of(options.full);
+    text::plain(&document::draw(report, true), extent, options)
 }
 
 /// The same as Markdown.
 pub fn overload_markdown(report: &OverloadReport, full: bool) -> String {
-    let most = if full { Extent::Full } else { Extent::Short };
-    markdown::plain(&document::draw(report, true), most)
+    let extent = Extent::of(full);
+    markdown::plain(&document::draw(report, true), extent)
 }
 
 /// One line for each step of each round.

@@ -86,11 +86,11 @@ pub struct FaultRow {
 pub struct Tally {
     /// Runs.
     pub runs: u32,
-    /// Of them those in which the fault was named.
+    /// Those of them in which the fault was named.
     pub named: u32,
     /// Runs that were made once more because other programs took processors away.
     pub again: u32,
-    /// Of the runs those that other programs disturbed all the same.
+    /// Those of the runs that other programs disturbed all the same.
     pub disturbed: u32,
     /// Everything that weakened a number, or was noted, by its code: in how many runs.
     pub seen: BTreeMap<String, u32>,
@@ -101,7 +101,7 @@ pub struct Tally {
 pub struct Pairs {
     /// Pairs that were compared.
     pub compared: u32,
-    /// Of them those of which one was called better.
+    /// Those of them of which one side was called better.
     pub winners: u32,
 }
 

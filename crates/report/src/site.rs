@@ -106,7 +106,7 @@ impl SiteOptions {
 struct Preview<'a> {
     /// Path of the page.
     page: &'a str,
-    /// From the page to the site's folder.
+    /// The way from the page to the site's folder.
     up: &'a str,
     /// Path of the picture.
     picture: &'a str,

@@ -107,7 +107,7 @@ pub(crate) struct GridColumn {
 pub(crate) struct GridField {
     /// What stands there.
     pub(crate) text: String,
-    /// In which colour.
+    /// The colour.
     pub(crate) paint: Paint,
 }
 

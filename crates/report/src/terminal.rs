@@ -170,7 +170,7 @@ fn lost(document: &Document, options: TextOptions<'_>, quotes: bool) -> Vec<Stri
             lines.push(format!("! {} more without a result: --full", heads - shown));
             break;
         }
-        // Of what the first server said, its last line: it often names the cause.
+        // The last line of what the first server said: it often names the cause.
         let said = entry.iter().skip(1).rfind(|line| !line.text.is_empty());
         let said = said.filter(|_| shown == 0 && quotes);
         let most = LOST_LINES_MOST - usize::from(said.is_some());
@@ -271,8 +271,8 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
     lines
 }
 
-/// As many tables as there is room for: the first with as many rows as fit, the others whole or
-/// as a line of their own.
+/// Draws as many tables as there is room for: the first with as many rows as fit, the others whole
+/// or as a line of their own.
 fn tables(
     report: &Report,
     document: &Document,

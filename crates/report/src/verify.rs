@@ -89,7 +89,7 @@ pub fn stored_document(page: &str) -> Result<Option<Value>, String> {
     }
 }
 
-/// In what a stored document differs from the report of its record: nothing where they are equal.
+/// What a stored document differs in from the report of its record: nothing where they are equal.
 ///
 /// # Errors
 /// The document is not one of a report.

@@ -90,7 +90,7 @@ pub struct Report {
 /// What to believe.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Belief {
-    /// In sentences, most important first.
+    /// Sentences, most important first.
     pub summary: Vec<Sentence>,
     /// What did not pass, each kind once with the cells that it concerns.
     pub notes: Vec<Note>,

@@ -6,7 +6,7 @@ use bakeoff_record::Record;
 /// How far the widest interval of any tested comparison reaches to either side, as a share (0.03
 /// is 3 %); `None` where nothing is tested, and where a number lacks undisturbed rounds that more
 /// of them may bring: what is not compared has no width, and would not be waited for. That goes by
-/// what the machine did, never by what a comparison comes to (R26). What is shown without a test
+/// what the machine did, never by the result of a comparison (R26). What is shown without a test
 /// has no say.
 pub fn widest(record: &Record) -> Option<f64> {
     let judged = judge(record);
@@ -18,7 +18,7 @@ pub fn widest(record: &Record) -> Option<f64> {
 
 /// The same of what gates hold against the first contender, and of nothing else: how far the widest
 /// interval reaches to either side, where that of a gate that allows more counts for less, in
-/// proportion to the strictest. It goes by widths alone, never by what a gate comes to, so that it
+/// proportion to the strictest. It goes by widths alone, never by the result of a gate, so that it
 /// favours neither end (R26). What more rounds cannot decide has no say; `None` where a number is
 /// missing that more rounds may bring.
 pub fn widest_gated(record: &Record, gates: &Gates) -> Option<f64> {

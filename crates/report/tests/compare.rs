@@ -9,7 +9,6 @@
 
 #[path = "support/goldens.rs"]
 mod goldens;
-#[allow(dead_code, unused_imports)]
 mod support;
 
 use std::collections::BTreeSet;
@@ -433,7 +432,7 @@ fn a_bound_is_shown_as_one() {
     assert_eq!(bound(optimized.first_value), None);
     let text = compare_text(&compare, options());
     assert!(text.contains(">= "), "{text}");
-    // Of several contenders each line names its own.
+    // Each line names its contender where there are several.
     assert!(text.contains("cpu of caddy-default, synthetic"), "{text}");
     assert!(
         text.contains("rate of nginx-optimized, synthetic"),

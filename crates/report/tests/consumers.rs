@@ -8,7 +8,6 @@
     reason = "a test starts the readers, and says what it passed over; the library does neither"
 )]
 
-#[allow(dead_code, unused_imports)]
 mod support;
 
 use std::io::Write as _;

@@ -3,7 +3,6 @@
 //! The document is what text, Markdown, CSV and the HTML fallback walk, so its fields are held
 //! against what each of them wrote, and against the JSON, field by field.
 
-#[allow(dead_code, unused_imports)]
 mod support;
 
 use std::collections::BTreeMap;

@@ -1,6 +1,5 @@
 //! What further rounds are for: when a stopping rule goes on, and what is proposed afterwards.
 
-#[allow(dead_code, unused_imports)]
 mod support;
 
 use bakeoff_audit::{Verdict, judge};
@@ -10,7 +9,7 @@ use bakeoff_report::{
     Gates, MarkdownOptions, TextOptions, markdown, text, view, widest, widest_gated,
 };
 
-/// Three contenders at one workload and load that they all carry, in so many rounds.
+/// Three contenders at one workload and load that they all carry, in `n` rounds.
 fn rounds(n: u32) -> Record {
     support::at_one_load(support::campaign(n))
 }

@@ -9,7 +9,6 @@
 
 #[path = "support/goldens.rs"]
 mod goldens;
-#[allow(dead_code, unused_imports)]
 mod support;
 
 use bakeoff_plan::Protocol;
@@ -179,7 +178,7 @@ fn the_document_of_reports_shows_an_answer_as_it_is_printed() {
     );
 }
 
-/// Of many cells and many contenders as of few, and in any width.
+/// It holds for many cells and contenders as for few, and in any width.
 #[test]
 fn an_answer_has_at_most_30_lines_and_keeps_to_the_width() {
     let mut many = support::campaign(7);

@@ -9,7 +9,6 @@
 
 #[path = "support/goldens.rs"]
 mod goldens;
-#[allow(dead_code, unused_imports)]
 mod support;
 
 use std::collections::BTreeMap;

@@ -3,7 +3,6 @@
 
 #[path = "support/planting.rs"]
 mod planting;
-#[allow(dead_code, unused_imports)]
 mod support;
 
 use bakeoff_report::{

@@ -1,6 +1,5 @@
 //! What the view model says of campaigns that differ in one thing.
 
-#[allow(dead_code, unused_imports)]
 mod support;
 
 use bakeoff_audit::Verdict;
@@ -369,7 +368,7 @@ fn unequal_work_stands_beside_a_comparison_as_a_possible_cause() {
 #[test]
 fn unequal_work_is_reported_once_when_the_second_of_a_pair_is_observed() {
     let record = support::record();
-    let mut warnings = bakeoff_report::Warnings::new(record.plan.clone(), &[]);
+    let mut unequal = bakeoff_report::UnequalWork::new(record.plan.clone(), &[]);
     let observed = |id: &str| {
         let mut trial = record.trials.iter().find(|trial| trial.id == id).cloned();
         if let Some(trial) = &mut trial {
@@ -377,7 +376,7 @@ fn unequal_work_is_reported_once_when_the_second_of_a_pair_is_observed() {
         }
         trial.expect("the campaign has this trial")
     };
-    let mut reported = |id: &str| warnings.observed(&observed(id));
+    let mut reported = |id: &str| unequal.observed(&observed(id));
     assert!(reported("r1-nginx-default-proxy-c10").is_empty());
     let lines = reported("r1-nginx-optimized-proxy-c10");
     assert_eq!(lines.len(), 2);
@@ -410,7 +409,7 @@ fn a_difference_is_a_share_of_its_base_and_reported_both_ways() {
     assert!(((1.0 + more.low) * (1.0 + less.high) - 1.0).abs() < 1e-9);
     let (none, missing) = share("nginx-default", "caddy-default", time);
     assert_eq!(none, None);
-    assert!(missing["latency_p50_ns"].starts_with("error rates differ"));
+    assert!(missing["latency_p50_ns"].starts_with("error shares differ"));
 }
 
 #[test]

@@ -9,7 +9,6 @@
     reason = "a test reads its files; the library does not"
 )]
 
-#[allow(dead_code, unused_imports)]
 mod support;
 
 use std::path::Path;

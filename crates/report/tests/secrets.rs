@@ -7,7 +7,6 @@
 
 #[path = "support/planting.rs"]
 mod planting;
-#[allow(dead_code, unused_imports)]
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};

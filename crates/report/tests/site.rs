@@ -12,7 +12,6 @@
 mod goldens;
 #[path = "support/planting.rs"]
 mod planting;
-#[allow(dead_code, unused_imports)]
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};

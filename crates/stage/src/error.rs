@@ -272,7 +272,7 @@ pub enum Cause {
         /// What to try; empty or a clause.
         hint: String,
     },
-    /// A server with a user's own configuration speaks to somebody whom a trial has no part in.
+    /// A server with a user's own configuration speaks to an address that has no part in the trial.
     #[error(
         "{server} is connected to {peer}, which is no upstream of the trial; no rule of bakeoff \
          knows the line that says so: put the built-in upstream there, `{{{{ origin }}}}` in a \

@@ -198,7 +198,7 @@ impl Awaited<'_> {
         self.check(kept).map(|()| came)
     }
 
-    /// Refuses a server that is in contact with somebody whom a trial has no part in.
+    /// Refuses a server that is in contact with an address that has no part in the trial.
     fn check(&self, kept: &Kept) -> Result<(), StageError> {
         match self.contacts {
             Some(contacts) => contacts
@@ -247,7 +247,7 @@ impl Awaited<'_> {
         }
     }
 
-    fn expected_words(&self) -> String {
+    fn expected_text(&self) -> String {
         let description = self.expectation.described();
         match self.identity {
             Some(identity) => {
@@ -350,7 +350,7 @@ fn got(last: &Last) -> Option<String> {
 
 fn gave_up(awaited: &Awaited<'_>, kept: &Kept, last: &Last, wrong: &Wrong) -> StageError {
     if let Some(got) = got(last) {
-        let expected = awaited.expected_words();
+        let expected = awaited.expected_text();
         let within = match (wrong.has_answer && !wrong.may_change, wrong.is_failing) {
             (true, false) => None,
             (true, true) => Some(awaited.failing_for),

@@ -234,8 +234,8 @@ impl Running {
     /// Sends `request` once over `protocol` and compares; `when` is `before` or `after`.
     ///
     /// # Errors
-    /// When no whole answer came `within` this time, or when the server is in contact with
-    /// somebody whom a trial has no part in. A wrong answer is no error: it has `right: false`.
+    /// When no whole answer came `within` this time, or when the server is in contact with an
+    /// address that has no part in the trial. A wrong answer is no error: it has `right: false`.
     pub fn fetch(
         &self,
         request: &Request,
@@ -330,7 +330,7 @@ impl Running {
         self.kept.died()
     }
 
-    /// Why it was ended, if it is in contact with somebody whom a trial has no part in. It is
+    /// Why it was ended, if it is in contact with an address that has no part in the trial. It is
     /// looked at now and then, so this can be asked often.
     pub fn strayed(&mut self) -> Option<String> {
         let Self { kept, contacts, .. } = self;

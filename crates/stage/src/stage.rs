@@ -26,7 +26,7 @@ use crate::servers::Servers;
 use crate::user::{self, User};
 
 /// What a helper says when it is ready, before its address.
-const READY_WORDS: &str = "listening on ";
+const READY_PREFIX: &str = "listening on ";
 
 /// What a stage needs to know.
 #[derive(Debug, Clone)]
@@ -337,7 +337,7 @@ fn await_words(kept: &mut Kept, helper: &Helper, log_from: u64) -> Result<Socket
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
         let address = whole
             .lines()
-            .find_map(|line| line.trim().strip_prefix(READY_WORDS));
+            .find_map(|line| line.trim().strip_prefix(READY_PREFIX));
         host::check(Step::Origin)?;
         if let Some(status) = died {
             return fail(Cause::Died { status });
@@ -345,7 +345,7 @@ fn await_words(kept: &mut Kept, helper: &Helper, log_from: u64) -> Result<Socket
         match address.map(str::parse) {
             Some(Ok(address)) => return Ok(address),
             Some(Err(_)) | None if Instant::now() >= end => {
-                let aside = format!("; no line `{READY_WORDS}ADDRESS` was seen");
+                let aside = format!("; no line `{READY_PREFIX}ADDRESS` was seen");
                 return fail(Cause::NeverListened {
                     within: helper.within,
                     aside,

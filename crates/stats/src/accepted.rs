@@ -24,7 +24,7 @@ struct Attempt {
 pub(crate) struct Accepted(BTreeMap<Block, u32>);
 
 impl Accepted {
-    /// Of each block the first whole attempt in which nothing was disturbed, else the last whole
+    /// The first whole attempt of each block in which nothing was disturbed, else the last whole
     /// one. An attempt that was broken off has fewer trials that came to their end than another.
     pub(crate) fn of<'r>(trials: impl Iterator<Item = &'r TrialRecord>) -> Self {
         let mut attempts: BTreeMap<Block, BTreeMap<u32, Attempt>> = BTreeMap::new();

@@ -26,7 +26,8 @@ pub struct Cell<'record> {
     pub key: CellKey,
     /// What the contender is to the campaign.
     pub kind: ContenderKind,
-    /// Its trials by round, of the attempt that counts; of two records of one trial the later one.
+    /// Its trials by round, those of the attempt that counts; the later one of two records of one
+    /// trial.
     pub trials: Vec<&'record TrialRecord>,
     /// Those of other attempts.
     pub set_aside: Vec<&'record TrialRecord>,

@@ -1,7 +1,7 @@
 //! Many looks at once, where some false ones may be among those found: an indication.
 
-/// Corrects chances by Benjamini and Hochberg (1995): of those at most 5 % afterwards, 5 % are
-/// expected to be false. In the order given.
+/// Corrects chances by Benjamini and Hochberg (1995), in the order given: 5 % of those at most 5 %
+/// afterwards are expected to be false.
 pub fn discoveries(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|left, right| chances[*right].total_cmp(&chances[*left]));

@@ -10,13 +10,13 @@ use serde::Serialize;
 /// Rounds from which the sample's smallest and largest value hold the median with at least 95 %:
 /// `1 - 2 * 0.5^6 = 0.969`, while `1 - 2 * 0.5^5 = 0.9375` (R18).
 pub const CONFIDENCE_ROUNDS: usize = 6;
-/// Chance that an interval misses the median which is accepted.
+/// Accepted chance that an interval misses the median.
 pub(crate) const ALPHA: f64 = 0.05;
 
 /// A number with its interval and its count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Estimate {
-    /// Median over rounds; of ratios that of their Walsh averages.
+    /// Median over rounds; for ratios that of their Walsh averages.
     pub point: f64,
     /// Lower end.
     pub low: f64,
@@ -44,8 +44,8 @@ pub enum IntervalKind {
 }
 
 impl IntervalKind {
-    /// As text, for a caption.
-    pub fn words(self) -> &'static str {
+    /// The kind as text, for a caption.
+    pub fn caption(self) -> &'static str {
         match self {
             Self::Range => "smallest to largest round",
             Self::MedianConfidence95 => "95 % interval of the median (order statistics)",

@@ -30,7 +30,7 @@ const SAME: f64 = 1e-9;
 /// What the flips say of a family of pairs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flips {
-    /// Of each pair, in the order given.
+    /// One for each pair, in the order given.
     pub tested: Vec<Tested>,
     /// What the largest statistic of the family stays below with 95 % where no pair differs.
     pub critical: f64,
@@ -39,11 +39,11 @@ pub struct Flips {
 /// What the flips say of one pair. Chances are of a value as far out as this one between equals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tested {
-    /// That the second is higher, corrected over the family.
+    /// For the claim that the second is higher, corrected over the family.
     pub higher: f64,
-    /// That the second is lower, corrected over the family.
+    /// For the claim that the second is lower, corrected over the family.
     pub lower: f64,
-    /// That it is one or the other, of this pair alone.
+    /// For the claim that it is one or the other, of this pair alone.
     pub alone: f64,
 }
 

@@ -18,7 +18,7 @@ pub const FLIPS_FROM: usize = 6;
 /// would be shown.
 pub(crate) const NORMAL_80: f64 = 0.841_621_233_572_914_3;
 /// Rounds beyond which no advice is given.
-pub const ROUNDS_MAX: usize = 200;
+pub const ROUNDS_ADVISED_MAX: usize = 200;
 
 /// The floor of a metric, as a share: the farther end of the 95 % interval of the logarithms of
 /// all ratios between twins, and [`FLOOR_MIN`] at least. `None` without twins.
@@ -44,7 +44,7 @@ pub fn rounds_clear_of_one(ratio: &crate::Estimate) -> Option<u32> {
     };
     let reach = (point - near).abs() * (1.0 + NORMAL_80 / NORMAL_975);
     let rounds = (ratio.n as f64 * (reach / point).powi(2)).ceil();
-    (rounds <= ROUNDS_MAX as f64).then_some(rounds as u32)
+    (rounds <= ROUNDS_ADVISED_MAX as f64).then_some(rounds as u32)
 }
 
 /// What a family of tests can see, from the chance that it leaves to a single one.
@@ -52,17 +52,17 @@ pub fn rounds_clear_of_one(ratio: &crate::Estimate) -> Option<u32> {
 pub struct Power {
     /// Chance that is left to one side of one pair.
     tail: f64,
-    /// The t that a mean has to reach with so many rounds, from 0 on, as far as it was asked for.
+    /// The t that a mean has to reach with each number of rounds from 0 on, as far as it was asked.
     critical: Vec<OnceCell<f64>>,
 }
 
 impl Power {
-    /// Of a table of so many pairs, corrected by Bonferroni.
+    /// For a table of `pairs` pairs, corrected by Bonferroni.
     pub fn of_pairs(pairs: usize) -> Self {
         Self::of_tail(FAMILY_ALPHA / (2 * pairs.max(1)) as f64)
     }
 
-    /// Of a family whose largest statistic stays below `critical` with `rounds` rounds.
+    /// For a family whose largest statistic stays below `critical` with `rounds` rounds.
     pub fn of_flips(critical: f64, rounds: usize) -> Self {
         let degrees = rounds.saturating_sub(1).max(1) as f64;
         let room = (1.0 - critical * critical).max(1e-9);
@@ -70,7 +70,7 @@ impl Power {
         Self::of_tail(crate::student::student_tail(t, degrees))
     }
 
-    /// Where so many methods have an equal share of the chance to err.
+    /// The same where `methods` methods share the chance to err equally.
     pub(crate) fn shared(self, methods: usize) -> Self {
         Self::of_tail(self.tail / methods.max(1) as f64)
     }
@@ -78,12 +78,12 @@ impl Power {
     fn of_tail(tail: f64) -> Self {
         Self {
             tail,
-            critical: vec![OnceCell::new(); ROUNDS_MAX + 1],
+            critical: vec![OnceCell::new(); ROUNDS_ADVISED_MAX + 1],
         }
     }
 
     fn critical(&self, rounds: usize) -> f64 {
-        let rounds = rounds.min(ROUNDS_MAX);
+        let rounds = rounds.min(ROUNDS_ADVISED_MAX);
         let point = || match rounds {
             0 | 1 => f64::INFINITY,
             _ => student_point(self.tail, (rounds - 1) as f64),
@@ -104,11 +104,11 @@ impl Power {
             return None;
         }
         let enough = |rounds| self.smallest_shown(sd, rounds, floor) <= log.abs();
-        if !enough(ROUNDS_MAX) {
+        if !enough(ROUNDS_ADVISED_MAX) {
             return None;
         }
         // More rounds show less, so the first that are enough are found by halving.
-        let (mut few, mut many) = (FLIPS_FROM - 1, ROUNDS_MAX);
+        let (mut few, mut many) = (FLIPS_FROM - 1, ROUNDS_ADVISED_MAX);
         while many - few > 1 {
             let middle = usize::midpoint(few, many);
             if enough(middle) {

@@ -1,8 +1,8 @@
 //! Many looks at once, where any false one would be a false alarm.
 
-/// Corrects chances by Holm (1979): with a chance of at least 95 % none of those at most 5 %
-/// afterwards is false, whichever of the others are true and however they hang together. In the
-/// order given.
+/// Corrects chances by Holm (1979), in the order given: with a chance of at least 95 % none of
+/// those at most 5 % afterwards is false, whichever of the others are true and however they are
+/// correlated.
 pub(crate) fn holm(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|left, right| chances[*left].total_cmp(&chances[*right]));

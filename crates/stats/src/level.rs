@@ -36,7 +36,8 @@ const DRAWS: usize = 4_999;
 /// For each history that is looked at: the smallest chance that can be shown has to pass the
 /// correction for all of them, also where one level comes back and one draw reached as much.
 const DRAWS_EACH: usize = 200;
-/// At most: they take some 15 s for the longest histories. Of 2,000 one that changed can be named.
+/// At most this many: they take some 15 s for the longest histories. One that changed can be named
+/// among 2,000.
 const DRAWS_MOST: usize = 199_999;
 /// Seed of the made-up histories: the same history always has the same changes.
 const SEED: u64 = 1_982;
@@ -64,10 +65,10 @@ pub struct LevelChange {
     pub n: [usize; 2],
 }
 
-/// What became of a history.
+/// The result of looking for changes in a history.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Levels {
-    /// It has so many values, too few to tell a change from chance.
+    /// Too few values, this many, to distinguish a change from chance.
     TooFew(usize),
     /// Its changes in the order of time; most have none.
     Known(Vec<LevelChange>),
@@ -277,7 +278,7 @@ struct Chances {
 }
 
 impl Chances {
-    /// Draws from now on as many as so many histories need.
+    /// Draws from now on as many as `histories` histories need.
     fn draw_for(&mut self, histories: usize) {
         let draws = draws_for(histories);
         if draws != self.draws {
@@ -317,7 +318,7 @@ impl Chances {
     }
 }
 
-/// How many made-up histories of each length so many histories need.
+/// How many made-up histories of each length `histories` histories need.
 fn draws_for(histories: usize) -> usize {
     let each = histories.saturating_mul(DRAWS_EACH).saturating_sub(1);
     each.clamp(DRAWS, DRAWS_MOST)
@@ -340,8 +341,8 @@ impl Tail {
         Self { largest, draws }
     }
 
-    /// Share of what was drawn, and of the value itself, that is not below the value; of more than
-    /// [`LEVEL_ALPHA`] no more than that it is more.
+    /// Share of what was drawn, and of the value itself, that is not below the value; where it is
+    /// more than [`LEVEL_ALPHA`], no more than that is known.
     fn chance(&self, value: f64) -> f64 {
         let below = self.largest.partition_point(|one| *one < value);
         (self.largest.len() - below + 1) as f64 / (self.draws + 1) as f64
@@ -374,7 +375,7 @@ fn normal(random: &mut Random) -> f64 {
 mod tests {
     use super::*;
 
-    /// Noise of 3 % around levels that last so long.
+    /// Noise of 3 % around levels, each of a length in records and a value.
     fn history(levels: &[(usize, f64)]) -> Vec<f64> {
         let mut random = Random::new(11);
         let each = levels

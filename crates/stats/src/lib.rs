@@ -31,7 +31,7 @@ pub use discovery::discoveries;
 pub use estimate::{CONFIDENCE_ROUNDS, Estimate, IntervalKind, estimate, median, median_ranks};
 pub use flips::{Flips, Tested, flips};
 pub use floor::{
-    FLIPS_FROM, FLOOR_MIN, FLOOR_UNMEASURED, Power, ROUNDS_MAX, aa_floor, half_width,
+    FLIPS_FROM, FLOOR_MIN, FLOOR_UNMEASURED, Power, ROUNDS_ADVISED_MAX, aa_floor, half_width,
     rounds_clear_of_one,
 };
 pub use level::{

@@ -158,7 +158,7 @@ impl Measure {
 /// Why there is no value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Missing {
-    /// As text.
+    /// The reason as text.
     Because(&'static str),
     /// It lies somewhere above a bound, because requests that had no end could move it.
     AtLeast {
@@ -194,7 +194,7 @@ impl fmt::Display for Missing {
 const NOTHING_ASKED: &str = "no request ended in the window, or none was due in it";
 
 /// A percentile of what users met: `ok` responses and what had no end, nanoseconds. Only responses
-/// support it: of what had no end no more is known than an age.
+/// support it: no more than an age is known of what had no end.
 ///
 /// # Errors
 /// Says why there is none.

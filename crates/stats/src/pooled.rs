@@ -39,7 +39,7 @@ pub struct Pool {
     pub reach: f64,
     /// Correlation of neighbouring rounds that the intervals allow for.
     pub correlation: f64,
-    /// Whether the rounds of the table hang together, more than independent ones would.
+    /// Whether the rounds of the table are correlated, more than independent ones would be.
     pub dependent: bool,
 }
 

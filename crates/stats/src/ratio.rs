@@ -18,7 +18,7 @@ pub fn ratio_over_rounds(
     measure: Measure,
 ) -> Result<Estimate, &'static str> {
     if measure.is_latency() && error_shares_apart(first, second) {
-        return Err("error rates differ by more than 0.1 point, so latencies do not compare");
+        return Err("error shares differ by more than 0.1 point, so latencies do not compare");
     }
     let [base, other] = [values(first, measure)?, values(second, measure)?];
     let ratio = Paired::new(&base, &other).ratio();

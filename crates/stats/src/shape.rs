@@ -22,8 +22,8 @@ pub fn neighbour_correlation(values: &[f64]) -> Option<f64> {
     correlation(&ranks(&values[..values.len() - 1]), &ranks(&values[1..]))
 }
 
-/// Whether neighbouring rounds hang together: correlated beyond 0.5 at ten rounds or more. An
-/// interval over such rounds is narrower than what it claims.
+/// Whether neighbouring rounds are correlated: beyond 0.5 at ten rounds or more. An interval over
+/// such rounds is narrower than what it claims.
 pub fn rounds_dependent(values: &[f64]) -> bool {
     values.len() >= DEPENDENT_FROM
         && neighbour_correlation(values).is_some_and(|one| one.abs() > DEPENDENT_ABOVE)

@@ -4,7 +4,7 @@
 //! They are made as the table is tested ([`crate::table`]). From six rounds on an end is the value
 //! that the sign flips no longer give up: the flips of this pair about that value, together with
 //! those of all others about their own centres, reach the statistic in more than 5 % of the cases.
-//! Below six rounds, and where the rounds hang together, it is the interval of the pooled spread.
+//! Below six rounds, and where the rounds are correlated, it is the interval of the pooled spread.
 
 use bakeoff_plan::Random;
 
@@ -143,7 +143,7 @@ fn both(first: Held, second: Held) -> Held {
 /// The pairs that sign flips look at.
 struct Family {
     columns: Vec<Column>,
-    /// Of each flip the largest statistic, without its sign, and the column that has it; then the
+    /// For each flip the largest statistic, without its sign, and the column that has it; then the
     /// largest of all other columns.
     largest: Vec<(f64, usize, f64)>,
 }
@@ -156,7 +156,7 @@ struct Column {
     squares: f64,
     /// Largest distance of a round.
     farthest: f64,
-    /// Of each flip the sum of the signed distances, and that of the signs.
+    /// For each flip the sum of the signed distances, and that of the signs.
     flips: Vec<(f64, f64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a series over time came to rest: change points, and what they come to.
+//! Whether a series over time settled: its change points, and the class that follows from them.
 //!
 //! PELT (Killick, Fearnhead and Eckley 2012) finds the cheapest cut of a series into segments,
 //! each normal with a mean and a variance of its own, where each further segment costs a penalty
@@ -28,7 +28,7 @@ pub enum Better {
     Smaller,
 }
 
-/// What a series came to.
+/// The class of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
@@ -54,10 +54,10 @@ impl Class {
     }
 }
 
-/// A series cut into segments, and what that comes to.
+/// A series cut into segments, and its class.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Steady {
-    /// What it came to.
+    /// Its class.
     pub class: Class,
     /// Position from which it keeps its last level; 0 when flat.
     pub from: usize,

@@ -5,13 +5,13 @@ use bakeoff_record::{Balance, Histogram, LoadResult};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::figures::count;
 use crate::limits::{
     COUNTED_SHARE, LITTLE_SHARE, ORIGIN_READ_S, ORIGIN_SHARE, SET_UP_SHARE, STARVED_SHARE_INVALID,
     STARVED_SHARE_SUSPECT,
 };
 use crate::number::Number;
 use crate::subject::Subject;
-use crate::words::count;
 
 /// Fewest looks at what is in flight that an average is taken of.
 const LOOKS_MIN: usize = 100;
@@ -216,8 +216,8 @@ fn starved(subject: &Subject<'_>) -> Check {
 }
 
 /// Little's law in an open loop: the time of all requests from sending to their end against what
-/// was seen in flight every 10 ms. Of requests that failed only the time since they were due is
-/// known, so that nothing is said where there are more than a few.
+/// was seen in flight every 10 ms. Only the time since they were due is known of requests that
+/// failed, so that nothing is said where there are more than a few.
 fn little_open(subject: &Subject<'_>) -> Option<Check> {
     let result = subject.result;
     let looks = &result.observed.in_flight.counts;

@@ -5,9 +5,9 @@ use bakeoff_stats::server_tree;
 
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::figures::{count, thousandths};
 use crate::limits::{BODY_SENT_SHARE, FAILED_SHARE, RECOVERY_S, UNSEEN_FAILURES};
 use crate::subject::Subject;
-use crate::words::{count, thousandths};
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(failed_share(subject));
@@ -70,8 +70,8 @@ fn failed_share(subject: &Subject<'_>) -> Check {
     Check::new(Code::FailedShare, level, text).figures(share, FAILED_SHARE)
 }
 
-/// What none of so few requests could hide: of a share of `3 / n` none of n fails in one case of
-/// twenty.
+/// The share of failures that so few requests could hide: where `3 / n` of all fail, none of n does
+/// in one case of twenty.
 fn unseen(asked: u64) -> String {
     match UNSEEN_FAILURES / asked.max(1) as f64 {
         share if share < 2.0 * FAILED_SHARE => String::new(),

@@ -11,9 +11,9 @@ use bakeoff_record::{
 use super::hosts;
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::figures::{count, rate};
 use crate::limits::{ACCEPT_QUEUE_SHARE, BACKEND_SHARE, STEAL_SUSPECT, UDP_DROPS_SHARE};
 use crate::subject::Subject;
-use crate::words::{count, rate};
 
 /// SYNs that one attempt to connect sends at the most before it gives up, and its first.
 const SYNS_MAX: u64 = 4;
@@ -211,9 +211,9 @@ pub(crate) fn own_overflows(subject: &Subject<'_>, overflows: u64) -> u64 {
     overflows
 }
 
-/// Datagrams that the kernel threw away because a socket was full: of the server or of the engine,
-/// whichever did not keep up. The ledger counts the whole load, so the drops are of all of it too.
-/// Those on another host are held against what its own engine sent and received.
+/// Datagrams that the kernel threw away because a socket was full: that of the server or of the
+/// engine, whichever did not keep up. The ledger counts the whole load, so the drops are of all of
+/// it too. Those on another host are held against what its own engine sent and received.
 fn udp_drops(subject: &Subject<'_>, quic: &QuicLedger) -> Check {
     if let Some(unsampled) = hosts::unsampled(subject) {
         return Check::not_run(Code::UdpDrops, unsampled);

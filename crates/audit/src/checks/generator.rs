@@ -8,13 +8,13 @@ use bakeoff_record::{
 use crate::check::{Check, Level};
 use crate::checks::hosts::worst_generator;
 use crate::code::Code;
+use crate::figures::rate;
 use crate::limits::{
     CEILING_SHARE, ENGINE_BUSY_INVALID, ENGINE_BUSY_SUSPECT, ENGINE_KEPT_SUSPECT, ENGINE_LAG_SHARE,
     SERVER_PACED,
 };
 use crate::number::Number;
 use crate::subject::Subject;
-use crate::words::rate;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(local(subject));

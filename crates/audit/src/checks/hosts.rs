@@ -11,13 +11,13 @@ use bakeoff_record::{
 
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::figures::count;
 use crate::generators::{Part, agreement, start_spread_ns};
 use crate::limits::{
     CLOCK_ERROR_NS, CLOCK_ERROR_SHARE, GENERATORS_SHARE, LINK_CHANGE_SHARE, LINK_ROOM_SHARE,
     START_SPREAD_S, WAY_SHARE,
 };
 use crate::subject::Subject;
-use crate::words::count;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     let Some(hosts) = subject.hosts() else {
@@ -209,7 +209,7 @@ fn have_no_link(hosts: &Hosts) -> bool {
     !hosts.generators.is_empty() && linked(hosts).next().is_none()
 }
 
-/// Whether the links were measured, and came to the same before the first round and after the last.
+/// Whether the links were measured, with the same result before the first round and after the last.
 fn link_measured(hosts: &Hosts) -> Check {
     let code = Code::LinkMeasured;
     let reaches = |generator: &&Generator| {

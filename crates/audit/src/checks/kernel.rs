@@ -6,12 +6,12 @@ use bakeoff_stats::server_tree;
 
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::figures::count;
 use crate::limits::{
     CONNTRACK_SHARE, FREQUENCY_NOTE_SHARE, FREQUENCY_SUSPECT_SHARE, PRESSURE_SHARE,
 };
 use crate::number::Number;
 use crate::subject::{Subject, mean_frequency_mhz};
-use crate::words::count;
 
 /// The kernel's setting of how many connections may be tracked.
 const CONNTRACK_MAX: &str = "net.netfilter.nf_conntrack_max";

@@ -6,10 +6,10 @@ use bakeoff_stats::{Cell, ERROR_SHARE_APART, Measure, modes};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::figures::rate;
 use crate::limits::{MODES_APART, RATE_VARIATION, ROUNDS_MIN, ROUNDS_SHARE};
 use crate::number::{Number, number_of};
 use crate::verdict::Judgement;
-use crate::words::rate;
 
 /// A trial with what can be believed of it.
 type Round<'r> = (&'r TrialRecord, Judgement);
@@ -69,7 +69,7 @@ fn rounds_needed(record: &Record, cell: &Cell<'_>) -> usize {
     needed_of(&record.plan, rounds)
 }
 
-/// Of so many rounds of a plan, how many must be believable: most of those planned, and all where
+/// How many of `rounds` rounds of a plan must be believable: most of those planned, and all where
 /// few were. The rounds that a stopping rule adds make up for what the machine spoiled, so they do
 /// not raise what is needed until they are the most of them: half of all must be believable.
 pub(crate) fn needed_of(plan: &Plan, rounds: usize) -> usize {
@@ -111,7 +111,7 @@ fn merged(checks: &[&Check], rounds: &[&Judgement], needed: usize, fails: bool) 
     let total = rounds.len();
     let worst = checks.iter().map(|check| check.level).max();
     let worst = worst.unwrap_or(Level::Note);
-    // Of those as bad as the worst the one farthest from its limit, the earliest of equals.
+    // The one farthest from its limit among those as bad as the worst; the earliest of equals.
     let as_bad = checks.iter().filter(|check| check.level == worst);
     let times = as_bad.clone().count();
     let far = |check: &Check| match (check.value, check.limit) {

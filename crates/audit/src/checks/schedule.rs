@@ -6,12 +6,12 @@ use bakeoff_record::DuePart;
 use crate::check::{Check, Level};
 use crate::checks::hosts::worst_generator;
 use crate::code::Code;
+use crate::figures::count;
 use crate::limits::{
     ENDED_SHARE_INVALID, ENDED_SHARE_SUSPECT, QUEUE_GROWTH_SHARE, SEND_LAG_NS, SEND_LAG_SHARE,
     STARTED_SHARE, STARTED_SHARE_PER_SECOND,
 };
 use crate::subject::Subject;
-use crate::words::count;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     if !matches!(subject.result.load.model, LoadModel::Closed { .. }) {

@@ -120,7 +120,7 @@ fn cpu(subject: &Subject<'_>) -> Option<Check> {
 }
 
 /// How far the mean of the whole series is from the level that it ended at, as a share; where it
-/// never came to rest, how far its levels are apart.
+/// did not settle, how far its levels are apart.
 fn off(found: &Steady) -> f64 {
     let Some(last) = found.segments.last().map(|one| one.mean) else {
         return 0.0;

@@ -144,7 +144,7 @@ fn say_what_is_plain(one: &mut Comparison, paired: &Paired) {
     {
         one.conclusion = Conclusion::PlainNotProven(direction);
         one.reason = Some(NotValid);
-        // By how much is open on both sides.
+        // The size of the difference is open on both sides.
         one.bound = None;
     }
 }

@@ -28,7 +28,7 @@ const HIDES_THE_RATE: [Code; 3] = [Code::GeneratorCeiling, Code::BackendBound, C
 
 /// What the machine does to a round whatever the server in it does. It meets all contenders alike,
 /// and takes a share of what they do.
-const DISTURBS: [Code; 5] = [
+pub(crate) const DISTURBS: [Code; 5] = [
     Code::OtherLoad,
     Code::Steal,
     Code::Throttled,

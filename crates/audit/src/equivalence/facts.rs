@@ -3,11 +3,11 @@
 use bakeoff_record::{Crew, GrownFile, TrialRecord, Work};
 
 use super::{Class, Side, Value, before, work};
+use crate::figures::count;
 use crate::limits::{
     BODY_BYTES_SHARE, LOG_BYTES_PER_REQUEST, LOGGED_ERRORS_SHARE, UPSTREAM_NEW_SHARE,
     UPSTREAM_REQUESTS_MIN,
 };
-use crate::words::count;
 
 /// A fact.
 pub(super) struct Fact {
@@ -25,18 +25,18 @@ pub(super) struct Fact {
     pub(super) read: fn(&TrialRecord, &Side<'_>) -> Option<Value>,
     /// What a difference between two does.
     pub(super) class: fn((&Side<'_>, &Value), (&Side<'_>, &Value)) -> Class,
-    /// Whose configuration is to be changed.
+    /// The value to which the others are to be changed.
     pub(super) fix: Fix,
     /// What the difference means for a comparison.
     pub(super) meaning: &'static str,
 }
 
-/// To which value the others are to be changed.
+/// The value to which the others are to be changed.
 #[derive(Clone, Copy)]
 pub(super) enum Fix {
     /// This one.
     To(&'static str),
-    /// The one that most have; of equally many the plan's first.
+    /// The one that most have; the plan's first of those that are equally frequent.
     ToMost,
     /// The largest.
     ToLargest,

@@ -105,7 +105,7 @@ fn of_twenty_contenders_the_one_that_is_ten_times_as_fast_comes_first() {
     assert!(found[..19].iter().all(|one| one.second == "c20"));
 }
 
-/// Of a load at a given rate the answer was its CPU time alone.
+/// The answer for a load at a given rate was its CPU time alone.
 #[test]
 fn under_a_given_rate_the_answer_begins_with_p99_whatever_it_comes_to() {
     use Conclusion::{CannotTell, Equal, Higher, NotCompared};
@@ -161,7 +161,7 @@ fn a_finding_has_the_grade_of_most_of_its_cells_and_counts_the_others() {
             Grade::Shown,
             format!("{faster} 3 cells, plain in 1 of them"),
         ),
-        // Of as many the weaker one.
+        // The weaker one, where there are as many of both.
         (
             vec![(2.0, Higher), (2.0, plain)],
             Grade::Plain,

@@ -10,7 +10,7 @@ use crate::limits::{CLOCK_ERROR_NS, START_SPREAD_S};
 /// What is known of the hosts of one load.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LoadHosts<'l> {
-    /// From the first generator's start to the last one's, with what their clocks may be off,
+    /// Time from the first generator's start to the last one's, with what their clocks may be off,
     /// nanoseconds; `None` for one generator.
     pub start_spread_ns: Option<u64>,
     /// The largest error of a clock, nanoseconds.

@@ -2,8 +2,8 @@
 
 use super::series::{Kind, Kinds, Part, Series, Step};
 use super::{OverloadClass, OverloadFound};
+use crate::figures::{milliseconds, percent, seconds};
 use crate::limits::{SEND_LAG_NS, SEND_LAG_SHARE};
-use crate::words::{milliseconds, percent, seconds};
 
 /// Share of the requests due from which a way to fail is what the server does.
 const SHARE: f64 = 0.01;
@@ -14,8 +14,8 @@ const COLLAPSED: f64 = 0.5;
 /// How much longer than 99 % of the answers before half of them must take, and by how much.
 const QUEUE_FACTOR: f64 = 4.0;
 const QUEUE_NS: f64 = 10e6;
-/// A quick answer that the server is too busy takes no longer than so many times what 99 % of the
-/// answers before took, or than this.
+/// A quick answer that the server is too busy takes at most this many times what 99 % of the
+/// answers before took, or at most this time where that is longer.
 const QUICK_FACTOR: f64 = 2.0;
 const QUICK_NS: f64 = 10e6;
 /// Share of what fails in a part that is refused where nobody listens.

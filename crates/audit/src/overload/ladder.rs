@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::OverloadClass;
 use super::series::{Kind, Kinds};
+use crate::figures::{milliseconds, percent};
 use crate::limits::ENGINE_BUSY_INVALID;
-use crate::words::{milliseconds, percent};
 
 /// Share of the requests from which a way to fail is what the server does.
 const SHARE: f64 = 0.01;
@@ -48,7 +48,7 @@ pub struct Rung {
 /// All rungs of a contender.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Ladder {
-    /// By rising number of clients.
+    /// The rungs, by rising number of clients.
     pub rungs: Vec<Rung>,
     /// What it does, and from how many clients on.
     pub summary: Vec<String>,
@@ -157,7 +157,7 @@ fn is_engine_busy(result: &LoadResult) -> bool {
     most.is_some_and(|most| most > ENGINE_BUSY_INVALID * result.measured_s)
 }
 
-/// The median; of an even number the lower one of the two in the middle.
+/// The median; the lower one of the two in the middle where their number is even.
 fn middle(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len().checked_sub(1)? / 2).copied()
@@ -169,7 +169,7 @@ fn classify(rung: &mut Rung, first_p99: Option<u64>, best_per_s: Option<f64>) {
     }
     let ok = rung.ok_per_s.unwrap_or(0.0);
     let failed = rung.failed;
-    // Of all requests, as the share that failed is.
+    // A share of all requests, as the share that failed is.
     let share = |kinds: &[Kind]| {
         let of: u64 = kinds.iter().map(|kind| failed.of(*kind)).sum();
         let all = failed.sum().max(1) as f64;

@@ -26,22 +26,22 @@ const STILL: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Recovery {
-    /// So long after the load had gone back.
+    /// The server recovered this long after the load had gone back.
     After {
         /// Seconds.
         seconds: f64,
     },
-    /// Not while it was watched.
+    /// The server did not recover while it was watched.
     NotWithin {
         /// Seconds.
         seconds: f64,
     },
-    /// It ended.
+    /// The server ended.
     Never,
 }
 
 impl Recovery {
-    /// In a table: `at once`, `3.2 s`, `> 60 s`.
+    /// The text in a table: `at once`, `3.2 s`, `> 60 s`.
     pub fn text(self) -> String {
         match self {
             Self::After { seconds } if seconds < 0.05 => "at once".to_owned(),
@@ -51,7 +51,7 @@ impl Recovery {
         }
     }
 
-    /// As a number that orders: what was not seen to end is beyond everything.
+    /// A number that orders: what was not seen to end is beyond everything.
     pub fn seconds(self) -> f64 {
         match self {
             Self::After { seconds } => seconds,
@@ -124,7 +124,7 @@ pub(super) fn metastable(
         evidence: format!(
             "{seconds:.0} s after the load had gone back to {}, answers still failed or took \
              longer than before",
-            crate::words::percent(series.steps.last().map_or(0.0, |step| step.share))
+            crate::figures::percent(series.steps.last().map_or(0.0, |step| step.share))
         ),
     })
 }

@@ -41,8 +41,8 @@ pub struct ClassSeen {
 /// Median, lowest and highest over rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// Median; of an even number the worse one of the two in the middle: the lower one, and of
-    /// times the higher one.
+    /// Median; the worse one of the two in the middle where their number is even: the lower one,
+    /// and the higher one of times.
     pub median: Option<f64>,
     /// Lowest.
     pub low: Option<f64>,
@@ -53,13 +53,13 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of values that are better the higher they are.
+    /// The spread of values that are better the higher they are.
     fn of(values: Vec<f64>) -> Option<Self> {
         let middle = values.len().saturating_sub(1) / 2;
         Self::about(middle, values)
     }
 
-    /// Of values that are better the lower they are.
+    /// The spread of values that are better the lower they are.
     fn of_times(values: Vec<f64>) -> Option<Self> {
         let middle = values.len() / 2;
         Self::about(middle, values)
@@ -116,7 +116,7 @@ pub fn judge_rounds(ramps: &[OverloadRamp], shares: &[f64]) -> Beyond {
     }
 }
 
-/// Why it is not known what twice the capacity comes to, where too little was taken for it.
+/// Why the result at twice the capacity is not known, where too little was taken for the capacity.
 fn why_not_twice(ramps: &[&OverloadRamp], peak_per_s: Option<f64>) -> Option<String> {
     let series = ramps.iter().find_map(|ramp| ramp.series.as_ref())?;
     let (taken, peak) = (underrated(series, peak_per_s)?, peak_per_s?);

@@ -1,4 +1,4 @@
-//! A trial as parts of time and steps of its rate, with what was asked and what came of it.
+//! A trial as parts of time and steps of its rate, with what was asked and the results.
 
 use bakeoff_plan::{LoadModel, RateShape};
 use bakeoff_record::{
@@ -75,7 +75,7 @@ impl Kind {
     }
 }
 
-/// Requests by how they failed; written as names with counts, without those that none came to.
+/// Requests by how they failed; written as names with counts, without counts of zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kinds([u64; Kind::ALL.len()]);
 
@@ -204,7 +204,7 @@ pub struct Series {
     pub parts: Vec<Part>,
     /// The steps, the last of which is the way back.
     pub steps: Vec<Step>,
-    /// A client gives up after so long, seconds.
+    /// Time after which a client gives up, seconds.
     pub patience_s: f64,
     /// How the server ended by itself.
     pub died: Option<String>,
@@ -308,7 +308,7 @@ fn parts(record: &TrialRecord, result: &LoadResult) -> Vec<Part> {
         let end_s = one.start_s + one.length_s;
         let due = due.get(index).copied().unwrap_or_default();
         let mut failed = kinds(one.failed.as_ref());
-        // Of those due in it, what was given up before it could be sent.
+        // Those due in it that were given up before they could be sent.
         failed.add(Kind::Unsent, due.due.saturating_sub(due.begun));
         let seen = server.iter();
         let seen = seen.filter(|tick| tick.at_s >= one.start_s && tick.at_s < end_s);
@@ -344,7 +344,7 @@ fn ticks(usage: &Usage, role: Role) -> &[TreeTick] {
         .map_or(&[], |tree| &tree.ticks)
 }
 
-/// The step with what its parts came to.
+/// The step with the results of its parts.
 fn filled(mut step: Step, record: &TrialRecord, result: &LoadResult, parts: &[Part]) -> Step {
     let is_in = |start_s: f64| start_s >= step.start_s - 1e-6 && start_s < step.end_s - 1e-6;
     let (mut latency, mut failures) = (Histogram::new(), Histogram::new());
@@ -370,8 +370,8 @@ fn filled(mut step: Step, record: &TrialRecord, result: &LoadResult, parts: &[Pa
     step
 }
 
-/// What the load engine used of its threads' processors in a step; of several, the busiest one.
-/// The probe and the display are in it, which is little.
+/// What the load engine used of its threads' processors in a step; the busiest host's where there
+/// are several. The probe and the display are in it, which is little.
 fn engine_busy(step: &Step, record: &TrialRecord, result: &LoadResult) -> Option<f64> {
     let Some(hosts) = &record.course.hosts else {
         return busy(step, &record.usage, result.threads);

@@ -8,7 +8,7 @@ const SHARES: [f64; 5] = [0.5, 1.0, 1.5, 2.0, 0.5];
 const STEP_S: f64 = 20.0;
 const MS: u64 = 1_000_000;
 
-/// What a part came to, beside its place: right answers, latency, and failures.
+/// The results of a part, beside its place: right answers, latency, and failures.
 type Behaviour<'b> = &'b dyn Fn(f64, f64, &mut Part);
 
 /// A ramp in parts of a second; `behaves` gets the time and the rate, and a part in which all that

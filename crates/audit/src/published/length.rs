@@ -103,8 +103,8 @@ pub(super) fn runs(row: &Row) -> f64 {
     row.load.runs.filter(|runs| *runs >= 1.0).unwrap_or(1.0)
 }
 
-/// What the rate counts, if it fits the requests in so many seconds: all of them, the right ones
-/// alone, or those of one run of several.
+/// What the rate counts, if it fits the requests in `seconds`: all of them, the right ones alone,
+/// or those of one run of several.
 fn meant(row: &Row, requests: f64, rate: Figure, seconds: f64) -> Option<Meant> {
     let counts = &row.counts;
     let by_share = || Some(requests * (1.0 - counts.failed_share?));

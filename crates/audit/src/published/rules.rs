@@ -12,7 +12,7 @@ use super::Finding;
 use super::code::Code;
 use super::derived::Subject;
 
-/// What a rule came to.
+/// The result of a rule.
 pub(super) enum Outcome {
     /// The row breaks it.
     Found(Finding),

@@ -1,6 +1,6 @@
 //! Figures inside the sentences of findings.
 
-use crate::words;
+use crate::figures;
 
 /// `35,409/s`, and one decimal below 100.
 pub(super) fn rate(per_s: f64) -> String {
@@ -13,7 +13,7 @@ pub(super) fn amount(value: f64) -> String {
         let text = format!("{value:.1}");
         text.strip_suffix(".0").unwrap_or(&text).to_owned()
     } else {
-        words::rate(value)
+        figures::rate(value)
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) fn quantile(share: f64) -> String {
 /// Most stretches of lines that a sentence names.
 const STRETCHES_MOST: usize = 40;
 
-/// `lines 5-7, 17`; of very many the first ones.
+/// `lines 5-7, 17`; the first ones of very many.
 pub(super) fn lines_of(lines: impl Iterator<Item = usize>) -> String {
     let mut stretches: Vec<(usize, usize)> = Vec::new();
     for line in lines {

@@ -65,7 +65,7 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
         text.push_str(&format!("setting  {setting}\n"));
     }
     for change in &facts.config_changes {
-        let change = redaction.configuration(&change.words());
+        let change = redaction.configuration(&change.on_one_line());
         text.push_str(&format!("changed  {change}\n"));
     }
     for config in &facts.configs {

@@ -11,7 +11,7 @@ use bakeoff_plan::{Load, Overrides, Plan, RoundsAsked, Search, goals};
 use bakeoff_record::shell_path;
 use bakeoff_report::{FindReport, FoundRow};
 
-use super::run::{Destination, resume};
+use super::made::Kind;
 use super::{made, race};
 use crate::display::spoken;
 use crate::flags::FindFlags;
@@ -27,48 +27,26 @@ const QUICK: u32 = 5;
 /// Full trials that decide a rate in any case: three of them, and one more, may be enough.
 const FULL_TRIALS: u32 = 6;
 
-pub(crate) fn carry_out(mut flags: FindFlags) -> anyhow::Result<u8> {
-    let library = Folder::new(flags.record.library.clone())?;
-    if let Some(path) = flags.record.resume.take() {
-        return go_on(&path, &flags, &library);
-    }
-    made::refuse_nobody(
-        &flags.operands,
-        "a search needs a contender: a URL, a server, a configuration file or --start \
-         'COMMAND', as in `bakeoff find nginx --slo 'p99<10ms'`",
-    )?;
-    let plan = plan(&flags, &library)?;
-    announce(&plan);
-    let record = &flags.record;
-    let files = (record.out.clone(), record.save_plan.clone());
-    made::begin(plan, files, destination(&flags), &library)
-}
+/// A search, as the command line asks for one.
+const SEARCH: Kind = Kind {
+    name: "search",
+    is_in: Plan::is_search,
+    without_contenders: "a search needs a contender: a URL, a server, a configuration file or \
+                         --start 'COMMAND', as in `bakeoff find nginx --slo 'p99<10ms'`",
+    announce,
+};
 
-/// Goes on with a record, perhaps with more time.
-fn go_on(path: &Path, flags: &FindFlags, library: &Folder) -> anyhow::Result<u8> {
-    let (folder, record) = resume(path)?;
-    let mut plan = record.plan.clone();
-    if !plan.is_search() {
-        return Err(made::holds_none(path, "search"));
-    }
-    if let Some(budget) = flags.goals.budget {
-        for load in &mut plan.loads {
-            load.set_budget(budget);
+pub(crate) fn carry_out(flags: &FindFlags) -> anyhow::Result<u8> {
+    // A record may go on with more time.
+    let change = |plan: &mut Plan| {
+        if let Some(budget) = flags.goals.budget {
+            for load in &mut plan.loads {
+                load.set_budget(budget);
+            }
         }
-    }
-    announce(&plan);
-    let resumed = (folder, record);
-    made::go_on(path, resumed, plan, destination(flags), library)
-}
-
-/// What is shown of a search, wherever its record lies.
-fn destination(flags: &FindFlags) -> Destination {
-    let record = &flags.record;
-    let format = record.format.into();
-    Destination {
-        far: record.far.clone(),
-        ..Destination::shown(record.others, format, record.full, record.strict)
-    }
+    };
+    let plan = |library: &Folder| plan(flags, library);
+    SEARCH.carry_out((&flags.operands, &flags.record), plan, change)
 }
 
 /// What it will do at the most, before it does anything.

@@ -1,22 +1,83 @@
 //! What `find` and `overload` share: a plan made of the operands of a race, carried out into a new
 //! record, or continued.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bakeoff_plan::{Overrides, Plan};
-use bakeoff_record::{Record, RecordFolder, shell_path};
+use bakeoff_record::shell_path;
 
 use super::race;
-use super::run::{Asked, Destination, campaign, default_folder};
-use crate::flags::{OperandFlags, PinningFlags};
+use super::run::{Asked, Destination, campaign, default_folder, resume};
+use crate::flags::{OperandFlags, PinningFlags, SearchRecordFlags};
 use crate::library::Folder;
 use crate::{exit, output};
 
-/// Refuses a command line that names no contender.
-pub(super) fn refuse_nobody(operands: &OperandFlags, problem: &str) -> anyhow::Result<()> {
-    match operands.what.is_empty() && operands.start.is_empty() {
-        true => Err(exit::usage(problem)),
-        false => Ok(()),
+/// What distinguishes the two commands.
+pub(super) struct Kind {
+    /// What a plan of it has, for a sentence.
+    pub(super) name: &'static str,
+    /// Whether a plan has one.
+    pub(super) is_in: fn(&Plan) -> bool,
+    /// The error of a command line that names no contender.
+    pub(super) without_contenders: &'static str,
+    /// Says what a plan will do, before it does anything.
+    pub(super) announce: fn(&Plan),
+}
+
+impl Kind {
+    /// Carries out a new plan, which `plan` makes of the flags, or goes on with a record, whose
+    /// plan `change` changes by them.
+    pub(super) fn carry_out(
+        &self,
+        (operands, flags): (&OperandFlags, &SearchRecordFlags),
+        plan: impl FnOnce(&Folder) -> anyhow::Result<Plan>,
+        change: impl FnOnce(&mut Plan),
+    ) -> anyhow::Result<u8> {
+        let library = Folder::new(flags.library.clone())?;
+        if let Some(path) = &flags.resume {
+            return self.go_on(path, flags, change, &library);
+        }
+        if operands.what.is_empty() && operands.start.is_empty() {
+            return Err(exit::usage(self.without_contenders));
+        }
+        let plan = plan(&library)?;
+        (self.announce)(&plan);
+        begin(plan, flags, &library)
+    }
+
+    fn go_on(
+        &self,
+        path: &Path,
+        flags: &SearchRecordFlags,
+        change: impl FnOnce(&mut Plan),
+        library: &Folder,
+    ) -> anyhow::Result<u8> {
+        let (folder, record) = resume(path)?;
+        let mut plan = record.plan.clone();
+        if !(self.is_in)(&plan) {
+            return Err(holds_none(path, self.name));
+        }
+        change(&mut plan);
+        (self.announce)(&plan);
+        let destination = Destination {
+            resume: Some(path.to_owned()),
+            ..destination(flags)
+        };
+        let asked = Asked {
+            plan,
+            resumed: Some((folder, record)),
+            answering_least: 1,
+            save_plan: None,
+        };
+        campaign(asked, library, &destination)
+    }
+}
+
+/// What is shown, wherever the record lies.
+fn destination(flags: &SearchRecordFlags) -> Destination {
+    Destination {
+        far: flags.far.clone(),
+        ..Destination::shown(flags.others, flags.format.into(), flags.full, flags.strict)
     }
 }
 
@@ -43,56 +104,30 @@ pub(super) fn names(plan: &Plan) -> String {
     names.join(", ")
 }
 
-/// Carries a plan out into a new record: in `out`, or in a folder named after plan and time. The
-/// plan also goes to the file `save_plan`.
-pub(super) fn begin(
-    plan: Plan,
-    (out, save_plan): (Option<PathBuf>, Option<PathBuf>),
-    shown: Destination,
-    library: &Folder,
-) -> anyhow::Result<u8> {
-    let out = out.unwrap_or_else(|| default_folder(&plan));
+/// Carries a plan out into a new record: where `--out` says, or in a folder named after plan and
+/// time.
+fn begin(plan: Plan, flags: &SearchRecordFlags, library: &Folder) -> anyhow::Result<u8> {
+    let out = flags.out.clone().unwrap_or_else(|| default_folder(&plan));
     let destination = Destination {
         repeat: Some(out.join("plan.toml")),
         out: Some(out),
-        ..shown
+        ..destination(flags)
     };
     let asked = Asked {
         plan,
         resumed: None,
         answering_least: 1,
-        save_plan,
+        save_plan: flags.save_plan.clone(),
     };
     campaign(asked, library, &destination)
 }
 
 /// The error of a record that cannot be continued so, because it holds none of `what`.
-pub(super) fn holds_none(path: &Path, what: &str) -> anyhow::Error {
+fn holds_none(path: &Path, what: &str) -> anyhow::Error {
     let (shown, word) = (path.display(), shell_path(path));
     exit::usage(format!(
         "{shown} holds no {what}; continue it with `bakeoff run --resume {word}`"
     ))
-}
-
-/// Goes on with the record at `path` by `plan`.
-pub(super) fn go_on(
-    path: &Path,
-    resumed: (RecordFolder, Record),
-    plan: Plan,
-    shown: Destination,
-    library: &Folder,
-) -> anyhow::Result<u8> {
-    let destination = Destination {
-        resume: Some(path.to_owned()),
-        ..shown
-    };
-    let asked = Asked {
-        plan,
-        resumed: Some(resumed),
-        answering_least: 1,
-        save_plan: None,
-    };
-    campaign(asked, library, &destination)
 }
 
 /// How it ends: 0, or 4 with the reason in the last line.

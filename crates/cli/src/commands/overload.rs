@@ -3,14 +3,13 @@
 //! The operands are those of a race; what is made of them is a plan with an overload, which is
 //! carried out, recorded and continued like any other.
 
-use std::path::Path;
 use std::time::Duration;
 
 use bakeoff_load::check_clients;
 use bakeoff_plan::{Load, Overload, Overrides, Plan, RoundsAsked};
 use bakeoff_report::OverloadReport;
 
-use super::run::{Destination, resume};
+use super::made::Kind;
 use super::{made, race};
 use crate::flags::OverloadFlags;
 use crate::library::Folder;
@@ -26,43 +25,18 @@ const ROUNDS: [u32; 2] = [3, 1];
 const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_OF_STEP: u32 = 8;
 
-pub(crate) fn carry_out(mut flags: OverloadFlags) -> anyhow::Result<u8> {
-    let library = Folder::new(flags.record.library.clone())?;
-    if let Some(path) = flags.record.resume.take() {
-        return go_on(&path, &flags, &library);
-    }
-    made::refuse_nobody(
-        &flags.operands,
-        "an overload needs a contender: a URL, a server, a configuration file or --start \
-         'COMMAND', as in `bakeoff overload nginx caddy`",
-    )?;
-    let plan = plan(&flags, &library)?;
-    announce(&plan);
-    let record = &flags.record;
-    let files = (record.out.clone(), record.save_plan.clone());
-    made::begin(plan, files, destination(&flags), &library)
-}
+/// An overload, as the command line asks for one.
+const OVERLOAD: Kind = Kind {
+    name: "overload",
+    is_in: Plan::is_overload,
+    without_contenders: "an overload needs a contender: a URL, a server, a configuration file or \
+                         --start 'COMMAND', as in `bakeoff overload nginx caddy`",
+    announce,
+};
 
-/// Goes on with a record.
-fn go_on(path: &Path, flags: &OverloadFlags, library: &Folder) -> anyhow::Result<u8> {
-    let (folder, record) = resume(path)?;
-    let plan = record.plan.clone();
-    if !plan.is_overload() {
-        return Err(made::holds_none(path, "overload"));
-    }
-    announce(&plan);
-    let resumed = (folder, record);
-    made::go_on(path, resumed, plan, destination(flags), library)
-}
-
-/// What is shown, wherever the record lies.
-fn destination(flags: &OverloadFlags) -> Destination {
-    let record = &flags.record;
-    let format = record.format.into();
-    Destination {
-        far: record.far.clone(),
-        ..Destination::shown(record.others, format, record.full, record.strict)
-    }
+pub(crate) fn carry_out(flags: &OverloadFlags) -> anyhow::Result<u8> {
+    let plan = |library: &Folder| plan(flags, library);
+    OVERLOAD.carry_out((&flags.operands, &flags.record), plan, |_| {})
 }
 
 /// What it will do, and what this machine cannot.

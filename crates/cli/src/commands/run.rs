@@ -12,7 +12,7 @@ use bakeoff_record::{
     FolderError, MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialRecord, Warning, When,
     replace_private, shell_path,
 };
-use bakeoff_report::{Redaction, Warnings};
+use bakeoff_report::{Redaction, UnequalWork};
 
 use super::findings::refuse_what_cannot_run;
 use super::gated::Gated;
@@ -430,7 +430,7 @@ fn measure(
     (gated, (redaction, endpoint)): (&Gated, (Redaction, Option<Endpoint>)),
 ) -> anyhow::Result<CampaignEnd> {
     let path = folder.path().to_owned();
-    let mut warnings = Warnings::new(plan.clone(), &options.earlier);
+    let mut unequal = UnequalWork::new(plan.clone(), &options.earlier);
     let mut display = Display::new(Standings::new(plan, &options.earlier), redaction);
     display.note(&format!("record: {}", path.display()));
     if let Some(endpoint) = &endpoint {
@@ -448,7 +448,7 @@ fn measure(
             metrics.hear(&event);
         }
         if let Event::Observed(trial) = &event {
-            let lines = warnings.observed(trial);
+            let lines = unequal.observed(trial);
             lines.iter().for_each(|line| display.note(line));
         }
     });

@@ -1,16 +1,15 @@
 //! Flags of `bakeoff find`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use bakeoff_plan::{Objective, parse_errors};
 use clap::Args;
 
+use super::duration;
 use super::load::ArrivalFlag;
 use super::number::clients;
 use super::race::{OperandFlags, PinningFlags};
-use super::run::SearchFormat;
-use super::{FarFlags, OtherCampaigns, duration};
+use super::search::SearchRecordFlags;
 
 /// Who is asked, and for what.
 #[derive(Debug, Args)]
@@ -19,6 +18,15 @@ use super::{FarFlags, OtherCampaigns, duration};
     bakeoff find http://127.0.0.1:9001/ --slo 'p99<10ms,p99.9<50ms' --errors 0.001%,0.5%\n  \
     bakeoff find ./nginx.conf --workload proxy --slo 'p95<20ms' --quick\n  \
     bakeoff find --resume bakeoff-results/find-20260101T120000Z")]
+#[command(mut_arg("out", |it| it.help("Folder for the record; it must not contain one yet \
+    [default: bakeoff-results/find-TIME]")))]
+#[command(mut_arg("resume", |it| it.help("Go on with the search of this record; of the other \
+    flags only --budget, --hosts, --format, --full, --strict, --wait and --beside apply")))]
+#[command(mut_arg("save_plan", |it| it.help("Write the plan to this file, which must not exist \
+    yet; `bakeoff run FILE` repeats the search")))]
+#[command(mut_arg("full", |it| it.help("Print the trials after the answer")))]
+#[command(mut_arg("strict", |it| it.help("Exit with 4 unless each goal of each contender has two \
+    bounds and is confirmed")))]
 pub(crate) struct FindFlags {
     #[command(flatten)]
     pub(crate) operands: OperandFlags,
@@ -27,7 +35,7 @@ pub(crate) struct FindFlags {
     #[command(flatten)]
     pub(crate) load: FindLoadFlags,
     #[command(flatten)]
-    pub(crate) record: FindRecordFlags,
+    pub(crate) record: SearchRecordFlags,
 }
 
 /// What is to be met.
@@ -80,37 +88,6 @@ pub(crate) struct FindLoadFlags {
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) pinning: PinningFlags,
-}
-
-/// Where the record goes, and what is shown of it.
-#[derive(Debug, Args)]
-pub(crate) struct FindRecordFlags {
-    /// Folder for the record; it must not contain one yet [default: bakeoff-results/find-TIME]
-    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
-    pub(crate) out: Option<PathBuf>,
-    /// Go on with the search of this record; of the other flags only --budget, --hosts, --format,
-    /// --full, --strict, --wait and --beside apply
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["what", "start", "workload"])]
-    pub(crate) resume: Option<PathBuf>,
-    /// Write the plan to this file, which must not exist yet; `bakeoff run FILE` repeats the search
-    #[arg(long, value_name = "FILE")]
-    pub(crate) save_plan: Option<PathBuf>,
-    /// Format of the report printed at the end
-    #[arg(long, value_enum, default_value_t = SearchFormat::Text)]
-    pub(crate) format: SearchFormat,
-    /// Print the trials after the answer
-    #[arg(long)]
-    pub(crate) full: bool,
-    /// Exit with 4 unless each goal of each contender has two bounds and is confirmed
-    #[arg(long)]
-    pub(crate) strict: bool,
-    #[command(flatten)]
-    pub(crate) far: FarFlags,
-    #[command(flatten)]
-    pub(crate) others: OtherCampaigns,
-    /// Folder with your own servers/, workloads/ and plans/
-    #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
-    pub(crate) library: Option<PathBuf>,
 }
 
 fn objective(text: &str) -> Result<Objective, String> {

@@ -1,15 +1,14 @@
 //! Flags of `bakeoff overload`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 
+use super::duration;
 use super::load::ArrivalFlag;
 use super::number::{clients, per_second, whole};
 use super::race::{OperandFlags, PinningFlags};
-use super::run::SearchFormat;
-use super::{FarFlags, OtherCampaigns, duration};
+use super::search::SearchRecordFlags;
 
 /// Clients of the ladder's rungs, where nothing else is said.
 const LADDER: &str = "10,200,500,1000,10000";
@@ -22,6 +21,9 @@ const LADDER: &str = "10,200,500,1000,10000";
     bakeoff overload ./nginx.conf --workload proxy --ladder\n  \
     bakeoff overload http://127.0.0.1:9001/ --capacity 2000 --steps 50%,100%,150%,50%\n  \
     bakeoff overload --resume bakeoff-results/overload-20260101T120000Z")]
+#[command(mut_arg("out", |it| it.help("Folder for the record; it must not contain one yet \
+    [default: bakeoff-results/overload-TIME]")))]
+#[command(mut_arg("full", |it| it.help("Print every step after the answer")))]
 pub(crate) struct OverloadFlags {
     #[command(flatten)]
     pub(crate) operands: OperandFlags,
@@ -30,7 +32,7 @@ pub(crate) struct OverloadFlags {
     #[command(flatten)]
     pub(crate) ladder: LadderFlags,
     #[command(flatten)]
-    pub(crate) record: OverloadRecordFlags,
+    pub(crate) record: SearchRecordFlags,
 }
 
 /// The load beyond the capacity and back.
@@ -88,37 +90,6 @@ pub(crate) struct LadderFlags {
     /// Time under load before a closed loop is measured [default: 1s, and 500ms with --quick]
     #[arg(long, value_parser = duration)]
     pub(crate) warmup: Option<Duration>,
-}
-
-/// Where the record goes, and what is shown of it.
-#[derive(Debug, Args)]
-pub(crate) struct OverloadRecordFlags {
-    /// Folder for the record; it must not contain one yet [default: bakeoff-results/overload-TIME]
-    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
-    pub(crate) out: Option<PathBuf>,
-    /// Go on with this record; of the other flags only --hosts, --format, --full, --strict, --wait
-    /// and --beside apply
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["what", "start", "workload"])]
-    pub(crate) resume: Option<PathBuf>,
-    /// Write the plan to this file, which must not exist yet; `bakeoff run FILE` repeats it
-    #[arg(long, value_name = "FILE")]
-    pub(crate) save_plan: Option<PathBuf>,
-    /// Format of the report printed at the end
-    #[arg(long, value_enum, default_value_t = SearchFormat::Text)]
-    pub(crate) format: SearchFormat,
-    /// Print every step after the answer
-    #[arg(long)]
-    pub(crate) full: bool,
-    /// Exit with 4 unless everything can be said of each contender
-    #[arg(long)]
-    pub(crate) strict: bool,
-    #[command(flatten)]
-    pub(crate) far: FarFlags,
-    #[command(flatten)]
-    pub(crate) others: OtherCampaigns,
-    /// Folder with your own servers/, workloads/ and plans/
-    #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
-    pub(crate) library: Option<PathBuf>,
 }
 
 /// Reads a share of the capacity such as `150%`.

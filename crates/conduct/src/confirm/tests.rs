@@ -25,7 +25,7 @@ fn suspicion(contender: &str, workload: &str, change: Change) -> Suspicion {
     }
 }
 
-/// The changed arm on a machine of so many processors.
+/// The changed arm on a machine of `cpus` processors.
 fn changed_on(plan: &Plan, suspicion: &Suspicion, cpus: usize) -> Result<Changed, String> {
     let allowed: Vec<usize> = (0..cpus).collect();
     experiment(plan, suspicion, 1, &allowed).unwrap().changed

@@ -26,7 +26,7 @@ errors = ["0.001%"]
     parse(text, "capacity", Path::new("/"), &Builtin).unwrap()
 }
 
-/// A trial of a server that carries so many requests a second.
+/// A trial of a server that carries `capacity` requests a second.
 fn record(trial: &Trial, capacity: f64) -> TrialRecord {
     let load = &trial.load;
     let mut result = LoadResult::empty(load.clone(), load.duration_s);

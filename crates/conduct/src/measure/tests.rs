@@ -112,7 +112,7 @@ impl Staged for Scripted {
     }
 }
 
-/// Generators on other hosts whose load takes a moment, and comes to what the test says.
+/// Generators on other hosts whose load takes a moment, and has the result that the test says.
 #[derive(Debug)]
 struct Far {
     lost: bool,

@@ -17,7 +17,7 @@ fn plan(keys: &str) -> Plan {
     parse(&text, "beyond", Path::new("/"), &Builtin).unwrap()
 }
 
-/// A trial of a server that answers so many requests a second, all of them right.
+/// A trial of a server that answers `ok_per_s` requests a second, all of them right.
 fn record(trial: &Trial, ok_per_s: f64) -> TrialRecord {
     let load = trial.load.clone();
     let mut result = LoadResult::empty(load.clone(), load.duration_s);

@@ -34,7 +34,7 @@ fn result(trial: &Trial, ok: u64) -> LoadResult {
     result
 }
 
-/// A trial that was measured, with so many right answers a second.
+/// A trial that was measured, with `ok` right answers a second.
 fn record(trial: &Trial, ok: u64) -> TrialRecord {
     let kind = match trial.contender.name.as_str() {
         "yardstick" => ContenderKind::Yardstick,
@@ -173,7 +173,7 @@ fn a_look_of_two_rounds_repeats_nothing() {
 fn a_block_is_repeated_at_most_once_in_four_rounds_and_each_before_one_again() {
     let plan = plan(5);
     let always = run(&plan, |trial| disturbed(trial, 100));
-    // Of ceil(5 / 4) = 2 repeats the first two rounds have one each, and no block has two.
+    // There are ceil(5 / 4) = 2 repeats: the first two rounds have one each, and no block has two.
     let of = |workload: &str| -> Vec<(u32, u32)> {
         let one = always.iter().filter(|it| it.contender == "caddy-default");
         let repeated = one.filter(|it| it.attempt.number > 1 && it.workload == workload);

@@ -55,7 +55,7 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// So many bytes must have been written to the last room that [`Block::room`] gave.
+    /// `length` bytes must have been written to the last room that [`Block::room`] gave.
     unsafe fn take(&mut self, length: usize) -> Datagrams {
         // SAFETY: as the caller promises; the block is empty, and its room was of its capacity.
         unsafe { self.bytes.set_len(length) };

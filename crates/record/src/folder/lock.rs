@@ -31,7 +31,7 @@ pub struct Writer {
     pub pid: u32,
     /// Its command line.
     pub command: Vec<String>,
-    /// Since when, RFC 3339 in UTC.
+    /// When it took the lock, RFC 3339 in UTC.
     pub since: String,
 }
 
@@ -102,7 +102,7 @@ fn read(note: &Path) -> Option<Writer> {
 }
 
 impl Writer {
-    /// As a message names it; `None` is one that left no note.
+    /// The writer as a message names it; `None` is one that left no note.
     pub(super) fn describe(writer: Option<&Self>) -> String {
         let Some(writer) = writer else {
             return "by another process".to_owned();

@@ -207,7 +207,7 @@ pub fn check_lines(trials: &[u8], sums: &str) -> SumCheck {
 /// Whole lines that no checksum covers.
 #[derive(Default)]
 struct Uncovered {
-    /// Of the first version, from before there were checksums.
+    /// Lines of the first version, from before there were checksums.
     first: usize,
     later: usize,
 }

@@ -10,7 +10,7 @@ use crate::number::counted;
 use crate::view::Tone;
 
 /// Rounds beyond which more of them are no advice.
-use bakeoff_audit::ROUNDS_MOST;
+use bakeoff_audit::ROUNDS_PROPOSED_MAX;
 
 pub(super) fn document(compare: &Compare) -> Document {
     let mut sections = vec![answer_section(compare)];
@@ -166,8 +166,8 @@ pub(super) fn sentence(row: &CompareRow, whose: Whose) -> String {
 fn open(row: &CompareRow) -> String {
     let reason = row.reason.as_ref().map(|reason| format!(": {reason}"));
     let rounds = match row.rounds_needed {
-        Some(rounds) if rounds > ROUNDS_MOST => {
-            format!("; it would take more than {ROUNDS_MOST} rounds")
+        Some(rounds) if rounds > ROUNDS_PROPOSED_MAX => {
+            format!("; it would take more than {ROUNDS_PROPOSED_MAX} rounds")
         }
         Some(rounds) => format!("; about {rounds} rounds would decide it"),
         None => String::new(),
@@ -250,7 +250,7 @@ fn fields(row: &CompareRow) -> Row {
         })
     };
     let mut fields = vec![
-        Field::text(row.metric.words()),
+        Field::text(row.metric.phrase()),
         value(row.metric, row.first_value.as_ref()),
         value(row.metric, row.second_value.as_ref()),
         Field::text(worse.map_or("-".to_owned(), |one| format!("{} %", percent(one.point)))),

@@ -80,7 +80,7 @@ pub(super) fn comparisons(report: &Report) -> Option<Section> {
             Field::text(plain(&one.workload)),
             Field::text(plain(&one.load)),
             Field::text(format!("{} / {}", plain(&one.second), plain(&one.first))),
-            Field::text(one.metric.words()),
+            Field::text(one.metric.phrase()),
             Field {
                 bound: one.bound.map(crate::view::sign),
                 ..Field::of(one.ratio.map_or(Value::Nothing, Value::Estimate))

@@ -45,7 +45,7 @@ fn rounds<'r>(report: &'r Report, point: &Point<'_>) -> Vec<&'r Trial> {
         let mut checks = trial.verdict.checks.iter();
         checks.all(|check| check.of(number) < Level::Disturbed)
     };
-    // Of each round the attempt that counts stands before those that were set aside.
+    // The attempt of a round that counts stands before those that were set aside.
     let mut rounds: Vec<u32> = Vec::new();
     let mut found: Vec<&Trial> = Vec::new();
     for trial in &report.trials {

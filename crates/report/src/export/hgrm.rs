@@ -71,7 +71,7 @@ pub fn hgrm(report: &Report, redacted: &Redacted) -> Vec<HgrmFile> {
 #[derive(Clone, Copy)]
 struct Typical<'r> {
     trial: &'r TrialRecord,
-    /// By which percentile it is the median one.
+    /// The percentile by which it is the median one.
     by: &'static str,
 }
 

@@ -238,7 +238,7 @@ fn bound_rows(row: &FoundRow) -> impl Iterator<Item = Row> {
     let upper = row.upper_per_s.zip(behind.upper_latency_ns);
     let whole = row.lower_per_s;
     lower.into_iter().chain(upper).map(move |(per_s, ns)| {
-        // Of the upper bound it would be a share of more than all.
+        // Under the upper bound it would be a share of more than all.
         let share = whole.filter(|whole| *whole == per_s).map(|_| 1.0);
         let mut fields = vec![
             Field::text(plain(&row.contender)),

@@ -25,7 +25,7 @@ pub struct FindReport {
     pub machine: String,
     /// The answer in sentences: what each carries, and who carries more.
     pub answer: Vec<String>,
-    /// By workload, search, goal and contender, in the plan's order.
+    /// The rows by workload, search, goal and contender, in the plan's order.
     pub contenders: Vec<FoundRow>,
 }
 
@@ -89,7 +89,7 @@ pub struct Servers {
 pub struct GoalFacts {
     /// Label of the search that it is a goal of.
     pub search: String,
-    /// As text: `p99<10ms, at most 0.001 % failed`.
+    /// The goal as text: `p99<10ms, at most 0.001 % failed`.
     pub text: String,
     /// The quantile, 0 to 1; null where only failures count.
     pub quantile: Option<f64>,
@@ -118,7 +118,7 @@ pub struct TrialRow {
     pub failed_share: Option<f64>,
     /// `meets`, `exceeds`, `limited`, `set-aside`, `measured` or `lost`.
     pub outcome: &'static str,
-    /// In what it missed the goal.
+    /// What kept it from the goal.
     pub why: Option<Why>,
 }
 
@@ -149,7 +149,7 @@ pub struct QuantileRow {
 }
 
 impl QuantileRow {
-    /// As tables call it: `p99`.
+    /// Its name in tables: `p99`.
     pub(super) fn name(&self) -> String {
         format!("p{}", (self.quantile * 1e6).round() / 1e4)
     }

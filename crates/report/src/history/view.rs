@@ -67,11 +67,11 @@ pub struct Span {
 /// A machine, as far as two records must have it in common.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MachineRow {
-    /// From 1, in the order of its first record.
+    /// Number from 1, in the order of its first record.
     pub number: usize,
     /// Host, processors, kernel.
     pub text: String,
-    /// In what it differs from the machine before; empty of the first.
+    /// What it differs in from the machine before; empty for the first.
     pub differs: Vec<String>,
     /// Names of its records.
     pub records: Vec<String>,
@@ -108,7 +108,7 @@ pub struct SeriesKey {
     pub protocol: String,
     /// Number of the machine.
     pub machine: usize,
-    /// From 1: workloads or loads of one name that ask for something else are not joined.
+    /// Number from 1: workloads or loads of one name that ask for something else are not joined.
     pub edition: usize,
     /// Digest of what was asked and how hard.
     pub asks: String,
@@ -475,7 +475,7 @@ fn span(read: &[(&str, &HistoryRecord)], left_out: &[LeftOut]) -> Span {
     }
 }
 
-/// By number, machine, workload, load and contender, as they came first.
+/// Sorts by number, machine, workload, load and contender, as they came first.
 fn sort(series: &mut [SeriesRow]) {
     let place = |names: &mut Vec<String>, name: &str| -> usize {
         let known = names.iter().position(|one| one == name);

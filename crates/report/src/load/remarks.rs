@@ -7,7 +7,7 @@ use crate::number::{count, digits};
 /// Letters of a URL that are shown.
 const URL_LETTERS_MAX: usize = 400;
 
-/// That somebody stopped the load, and how far it had come; empty where it came to its end.
+/// Says that somebody stopped the load, and how far it had come; empty where it came to its end.
 pub(super) fn interrupted(result: &LoadResult) -> String {
     let Some(interrupted) = &result.observed.interrupted else {
         return String::new();

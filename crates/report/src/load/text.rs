@@ -14,7 +14,7 @@ use crate::style::{WIDTH_LEAST, length};
 /// Columns before the numbers: the name of a row.
 const NAMES: usize = 13;
 
-/// The result for a terminal of so many columns or, without them, for a log; without colour.
+/// The result for a terminal with `columns` columns or, without them, for a log; without colour.
 ///
 /// A narrow terminal shows fewer percentiles, and long lines are folded between words.
 pub fn load_text(result: &LoadResult, columns: Option<usize>) -> String {
@@ -42,8 +42,8 @@ fn drawn(result: &LoadResult, columns: usize) -> String {
     text
 }
 
-/// A line in pieces of so many columns, broken at blanks behind the name of its row. A word that
-/// is longer stays whole.
+/// A line in pieces of at most `columns` columns, broken at blanks behind the name of its row. A
+/// word that is longer stays whole.
 fn kept_within(line: &str, columns: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut rest = line.to_owned();
@@ -176,7 +176,7 @@ fn requests(text: &mut String, result: &LoadResult) {
     );
 }
 
-/// What came of the requests due: in an open loop one that had no end is no success either.
+/// The outcomes of the requests due: in an open loop one that had no end is no success either.
 fn success(text: &mut String, due: u64, asked: &Requests) {
     let share = asked
         .error_share()
@@ -368,7 +368,7 @@ fn outcomes(text: &mut String, result: &LoadResult) {
     }
 }
 
-/// When the server closed: at once, or after it had kept an idle connection for so long.
+/// When the server closed: at once, or after it had kept an idle connection for a time.
 fn closed_early(text: &mut String, after: &Histogram) {
     if let Some(median) = after.quantile(0.5) {
         let _ = writeln!(

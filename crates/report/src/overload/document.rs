@@ -221,7 +221,7 @@ fn rung_row(row: &OverloadRow, rung: &Rung) -> Vec<Field> {
     ]
 }
 
-/// `refused 33 %, timeout 2 %`: of so many requests.
+/// `refused 33 %, timeout 2 %`: shares of `of` requests.
 fn kinds(failed: &Kinds, of: u64) -> String {
     let shown = Kind::ALL.into_iter().filter(|kind| failed.of(*kind) > 0);
     let shown: Vec<String> = shown

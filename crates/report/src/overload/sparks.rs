@@ -1,4 +1,4 @@
-//! A trial over time in characters: a line each for what was offered and what came of it.
+//! A trial over time in characters: a line each for what was offered and for the results.
 
 use bakeoff_audit::overload::{Kind, Part, Series};
 

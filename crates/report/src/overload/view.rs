@@ -27,7 +27,7 @@ pub struct OverloadReport {
     pub machine: String,
     /// The answer in sentences: one for each contender, and what cannot be said.
     pub answer: Vec<String>,
-    /// By workload, overload and contender, in the plan's order.
+    /// The rows by workload, overload and contender, in the plan's order.
     pub contenders: Vec<OverloadRow>,
 }
 

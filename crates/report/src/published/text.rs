@@ -11,7 +11,7 @@ use crate::style::{Paint, folded};
 /// Columns before the meaning of a finding.
 const INDENT: usize = 29;
 
-/// The audit as text in so many columns: the answer, the findings by code, then row by row.
+/// The audit as text of `width` columns: the answer, the findings by code, then row by row.
 pub fn published_text(audit: &Audit, width: usize, colour: bool) -> String {
     let width = width.max(crate::style::WIDTH_LEAST);
     let mut out = String::new();

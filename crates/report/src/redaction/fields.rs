@@ -237,7 +237,7 @@ pub(super) fn of_command(arguments: &mut [String], see: &mut See<'_>) {
 fn of_trial(trial: &mut TrialRecord, see: &mut See<'_>) {
     let TrialRecord {
         schema: _,
-        // Of the names below.
+        // Made of the names below.
         id: _,
         index: _,
         round: _,
@@ -402,7 +402,7 @@ fn of_work(work: &mut Work, see: &mut See<'_>) {
     unknown.values_mut().for_each(|it| see(Field::Prose, it));
 }
 
-/// Sees what a load came to. Histograms and counts, which are most of it, are passed over.
+/// Sees the result of a load. Histograms and counts, which are most of it, are passed over.
 pub(super) fn of_load(result: &mut LoadResult, see: &mut See<'_>) {
     see(Field::Target, &mut result.url);
     for one in &mut result.urls {

@@ -9,7 +9,7 @@ use super::spots::is_scheme;
 
 /// Shortest value that is looked for.
 const SHORTEST: usize = 5;
-/// From this length on a value is also found within a longer word.
+/// Length from which on a value is also found within a longer word.
 const WITHIN_WORDS: usize = 8;
 /// Shortest number that is looked for.
 const NUMBER_SHORTEST: usize = 8;

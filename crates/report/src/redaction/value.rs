@@ -230,7 +230,7 @@ impl<'t> Reader<'t> {
             && !in_quotes
     }
 
-    /// An argument in quotes, or up to a blank or `;`; of a header, with the credential after an
+    /// An argument in quotes, or up to a blank or `;`; in a header, with the credential after an
     /// authentication scheme.
     fn argument(&self, at: usize, class: Name) -> Option<Range<usize>> {
         if let Some(quoted) = self.quoted(at) {

@@ -9,7 +9,7 @@ use crate::style::{Paint, folded};
 /// Columns of a fault's name.
 const NAME: usize = 22;
 
-/// The self-test as text in so many columns: the answer, a line for each fault, and the matrix.
+/// The self-test as text of `width` columns: the answer, a line for each fault, and the matrix.
 pub fn selftest_text(test: &SelfTest, width: usize, colour: bool) -> String {
     let width = width.max(60);
     let mut out = String::new();

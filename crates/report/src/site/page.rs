@@ -12,7 +12,7 @@ use super::{POLICY, Preview, SiteFile, SiteOptions, shown_text};
 use crate::html::{Built, html, record_element};
 use crate::view::Report;
 
-/// From a record's page to the site's folder.
+/// The way from a record's page to the site's folder.
 const UP: &str = "../../";
 
 /// The style and script that the pages share; nothing where the page was not built.

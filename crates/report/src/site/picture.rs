@@ -132,7 +132,7 @@ fn draw(canvas: &mut Canvas, bars: &Bars) {
     }
 }
 
-/// A name that has room beside its bar: of a longer one both ends, because variants of a server
+/// A name that has room beside its bar: both ends of a longer one, because variants of a server
 /// differ in the last letters.
 fn fitting(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
@@ -180,7 +180,7 @@ pub(super) fn bars_of_rounds(report: &Report) -> Option<Bars> {
         .rows
         .iter()
         .map(|row| (row, bars_of_row(report, table, row)));
-    // Of rows that are equal the first is taken.
+    // The first of equal rows is taken.
     let (row, bars) = rows.rev().max_by_key(|(_, bars)| bars.len())?;
     let title = format!("{} at {}, {}", table.title, plain(&row.workload), row.title);
     let more_is_better = table.metric.more_is_better();

@@ -53,7 +53,7 @@ pub(super) struct Entrant<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Ranked<'a> {
     pub(super) entrant: Entrant<'a>,
-    /// From 1.
+    /// The best and the worst place, from 1.
     pub(super) best: usize,
     pub(super) worst: usize,
 }
@@ -104,8 +104,8 @@ pub(super) fn rankings(records: &[SiteRecord]) -> Vec<Ranking<'_>> {
     all
 }
 
-/// Adds a number. Of a contender and version the newest valid number stands, or the newest if
-/// none is valid.
+/// Adds a number. The newest valid number of a contender and version stands, or the newest if none
+/// is valid.
 fn enter<'a>(entrants: &mut Vec<Entrant<'a>>, record: &'a SiteRecord, number: &'a Number) {
     let same = |one: &&mut Entrant<'_>| {
         one.number.contender == number.contender

@@ -44,7 +44,7 @@ pub struct SiteRecord {
     pub(super) numbers: Vec<Number>,
     /// Conclusions between its contenders.
     pub(super) comparisons: Vec<Comparison>,
-    /// By workload, in what its contenders do not do the same work.
+    /// What the contenders of a workload do not do the same work in, by workload.
     pub(super) unequal: Vec<(String, String)>,
     /// What says whether another record may be compared with it.
     pub(super) ground: RecordGround,
@@ -96,11 +96,11 @@ pub(super) struct Number {
     pub(super) contender: String,
     pub(super) versions: String,
     pub(super) value: Option<Span>,
-    /// Rounds behind it; of a search, servers at the lower bound.
+    /// Rounds behind it; for a search, servers at the lower bound.
     pub(super) rounds: usize,
     /// Why it is not ranked.
     pub(super) unranked: Option<String>,
-    /// What the null server of the record came to beside it; `None` where it did not run.
+    /// The value of the null server of the record beside it; `None` where it did not run.
     pub(super) yardstick: Option<f64>,
 }
 

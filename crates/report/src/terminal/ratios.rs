@@ -108,7 +108,7 @@ impl<'r> Drawn<'r> {
         heads.unwrap_or(0) + usize::from(self.above.is_some()) + usize::from(self.dropped > 0)
     }
 
-    /// At most so many lines; the rows that do not fit are summed up in the last one.
+    /// At most `most` lines; the rows that do not fit are summed up in the last one.
     pub(super) fn lines(&self, options: TextOptions<'_>, most: usize) -> Vec<String> {
         let heads = self.height();
         let rows = self.grid.rows.len();

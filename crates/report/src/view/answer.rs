@@ -108,7 +108,7 @@ pub struct RatioCell {
     pub mark: &'static str,
     /// `>=` or `<=` where the ratio is only known to be at least or at most that.
     pub bound: Option<&'static str>,
-    /// Why there is no ratio; of the baseline, why there is no value.
+    /// Why there is no ratio; for the baseline, why there is no value.
     pub reason: Option<String>,
 }
 
@@ -321,7 +321,7 @@ fn awaits_a_contender(record: &Record, judged: &Judged<'_>) -> bool {
     judged.findings.is_empty() && !record.is_copy && waits
 }
 
-/// The flags with which a campaign goes on to so many rounds; `None` where there are none.
+/// The flags with which a campaign goes on to `rounds` rounds; `None` where there are none.
 ///
 /// `--rounds` takes a stopping rule away, and with it what the rounds that it added make up for:
 /// numbers that are valid would be so no longer.

@@ -29,7 +29,7 @@ pub struct Sentence {
 /// Something that did not pass, once for all cells that it concerns.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Note {
-    /// From 1, as cells refer to it.
+    /// Number from 1, as cells refer to it.
     pub number: usize,
     /// Code of the check.
     pub code: Code,

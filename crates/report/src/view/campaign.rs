@@ -57,7 +57,7 @@ pub struct OrderFacts {
 pub struct IntervalFacts {
     /// Kind, as in every estimate.
     pub kind: IntervalKind,
-    /// As text.
+    /// The caption as text.
     pub text: String,
     /// Rounds behind the numbers of the contender that has fewest.
     pub rounds_least: usize,
@@ -100,7 +100,7 @@ pub struct WorkloadFacts {
     pub origin: Option<String>,
     /// How requests travel: `h1`, `h1-tls`, `h2`, `h2c`.
     pub protocol: &'static str,
-    /// What a reader should know of it: of a replay, what was left out.
+    /// What a reader should know of it: what was left out of a replay.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -127,9 +127,9 @@ pub struct RequestFacts {
 pub struct LoadFacts {
     /// Label, as in cells.
     pub label: String,
-    /// As text: `10 clients`.
+    /// The load as text: `10 clients`.
     pub title: String,
-    /// In a few characters: `10 c`, `500/s`.
+    /// The load in a few characters: `10 c`, `500/s`.
     pub short: String,
     /// `closed` or `open`.
     pub model: &'static str,
@@ -156,7 +156,7 @@ pub struct TrialCounts {
     pub measured: usize,
     /// Something went wrong at a step.
     pub failed: usize,
-    /// Not attempted.
+    /// Trials that were not attempted.
     pub skipped: usize,
     /// The server cannot do the workload.
     pub unsupported: usize,
@@ -186,7 +186,7 @@ pub(super) fn draw(record: &Record, cells: &[Cell<'_>], shown: &[super::Cell]) -
     }
 }
 
-/// By the rounds that were measured, which may be fewer than were planned.
+/// What the intervals are, by the rounds that were measured, which may be fewer than were planned.
 fn interval(shown: &[super::Cell]) -> IntervalFacts {
     let estimates = shown
         .iter()
@@ -206,11 +206,11 @@ fn interval(shown: &[super::Cell]) -> IntervalFacts {
     let text = if range > 0 && range < kinds.len() {
         format!(
             "{}, of fewer than {CONFIDENCE_ROUNDS} rounds the {}",
-            IntervalKind::MedianConfidence95.words(),
-            IntervalKind::Range.words()
+            IntervalKind::MedianConfidence95.caption(),
+            IntervalKind::Range.caption()
         )
     } else {
-        kind.words().to_owned()
+        kind.caption().to_owned()
     };
     IntervalFacts {
         kind,
@@ -302,8 +302,8 @@ fn workload(workload: &Workload) -> WorkloadFacts {
     WorkloadFacts {
         name: workload.name.clone(),
         description: workload.description.clone(),
-        request: asked_words(&workload.requests),
-        expects: expected_words(&workload.requests),
+        request: asked_text(&workload.requests),
+        expects: expected_text(&workload.requests),
         requests_total: workload.requests.len(),
         requests: workload
             .requests
@@ -330,7 +330,7 @@ fn request(request: &Request) -> RequestFacts {
 }
 
 /// The one request, or how many there are and the first few with their weights.
-fn asked_words(requests: &Requests) -> String {
+fn asked_text(requests: &Requests) -> String {
     if requests.len() == 1 {
         return requests.first().name();
     }
@@ -347,7 +347,7 @@ fn asked_words(requests: &Requests) -> String {
 }
 
 /// The answer that the one request expects, or the statuses of several, each once.
-fn expected_words(requests: &Requests) -> String {
+fn expected_text(requests: &Requests) -> String {
     let expect = &requests.first().expect;
     if requests.len() == 1 {
         return match &expect.body {

@@ -75,17 +75,17 @@ pub struct Values {
 pub struct Counts {
     /// Requests that ended.
     pub completed: u64,
-    /// Of them those that did not come out `ok`.
+    /// Those of them that did not come out `ok`.
     pub errors: u64,
     /// Share of the requests asked for that did not come out `ok`, 0 to 1: in an open loop of
     /// those due, else of those that ended. A round in which none ended failed whole, and weighs as
     /// much as the others on average. Null when no round was measured. There is no other error
     /// share of a cell, and no estimate of it.
     pub error_share: Option<f64>,
-    /// Requests due in the windows of all rounds; of an open loop.
+    /// Requests due in the windows of all rounds; in an open loop only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<u64>,
-    /// Of them those that had no end.
+    /// Those of them that had no end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unended: Option<u64>,
     /// Latencies beyond the range of a histogram, 73 minutes; they count as that long.
@@ -114,7 +114,7 @@ pub struct Familiar {
 /// Whether the numbers can be believed, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
-    /// In a word.
+    /// The verdict in a word.
     pub verdict: bakeoff_audit::Verdict,
     /// Every check, worst first.
     pub checks: Vec<Check>,

@@ -18,7 +18,8 @@ pub struct ConfigChanges {
     pub changes: Vec<ConfigChange>,
 }
 
-/// By contender, in the plan's order; those whose configuration was used as it is are left out.
+/// The changes by contender, in the plan's order; those whose configuration was used as it is are
+/// left out.
 pub(super) fn draw(record: &Record) -> Vec<ConfigChanges> {
     let names = record.plan.contenders.iter().map(|one| &one.name);
     names.filter_map(|name| of(record, name)).collect()

@@ -14,9 +14,9 @@ pub struct Comparison {
     pub load: String,
     /// What is compared.
     pub metric: Metric,
-    /// The contender divided by.
+    /// The contender whose value is the ratio's denominator.
     pub first: String,
-    /// The contender divided.
+    /// The contender whose value is the numerator.
     pub second: String,
     /// Second over first within a round, over rounds; null where values of both are missing or
     /// withheld.

@@ -10,15 +10,16 @@ use serde::Serialize;
 /// One contender's figures in h2load's form.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct H2load {
-    /// From sending to the end of an `ok` response.
+    /// Times from sending to the end of an `ok` response.
     pub request: Spread,
-    /// From the start of a connection attempt to its success. h2load's own row of this name
+    /// Times from the start of a connection attempt to its success. h2load's own row of this name
     /// holds the TLS handshake too. Nothing over HTTP/3: QUIC connects by its handshake.
     pub connect: Spread,
-    /// From a connection's success to the end of its TLS handshake; over HTTP/3, from the start.
+    /// Times from a connection's success to the end of its TLS handshake; over HTTP/3, from the
+    /// start.
     pub handshake: Spread,
-    /// From sending to the first byte of an `ok` response. h2load counts from the start of the
-    /// connection, once for each.
+    /// Times from sending to the first byte of an `ok` response. h2load counts from the start of
+    /// the connection, once for each.
     pub first_byte: Spread,
     /// Bytes read in a round: frames, headers, bodies, TLS.
     pub read_bytes: Option<f64>,

@@ -5,7 +5,7 @@ use bakeoff_audit::{Code, Level};
 
 use super::cell::Cell;
 
-/// From here on a server's first answer after its load is late enough to be named, seconds.
+/// Time from which on a server's first answer after its load is late enough to be named, seconds.
 pub const LATE_S: f64 = 5.0;
 
 /// A sentence for each contender's cell in which that was so.

@@ -16,7 +16,7 @@ pub struct Lost {
     pub cells: Vec<LostCell>,
     /// Their rounds.
     pub rounds: Vec<u32>,
-    /// What they came to.
+    /// Their verdict.
     pub verdict: Verdict,
     /// Reason and, where there is one, fix.
     pub text: String,

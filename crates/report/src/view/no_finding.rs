@@ -4,7 +4,7 @@ use bakeoff_audit::{Comparison, Conclusion};
 
 use super::cell::Cell;
 
-/// The sentence that stands in place of findings, for a plan of so many contenders.
+/// The sentence that stands in place of findings, for a plan of `planned` contenders.
 pub(super) fn no_finding(planned: usize, cells: &[Cell], comparisons: &[Comparison]) -> String {
     let measured = measured(cells);
     let is_weighed = |one: &Comparison| {

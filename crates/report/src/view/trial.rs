@@ -29,7 +29,7 @@ pub struct Trial {
     /// Whether its numbers can be believed.
     #[serde(flatten)]
     pub verdict: TrialVerdict,
-    /// What it came to.
+    /// Its values.
     #[serde(flatten)]
     pub values: TrialValues,
     /// The server as it ran.
@@ -85,7 +85,7 @@ pub struct TrialVerdict {
     pub passed: Vec<&'static str>,
 }
 
-/// What a trial came to.
+/// The values of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TrialValues {
     /// Its own value of each measure, withheld or not.

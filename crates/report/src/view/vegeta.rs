@@ -55,9 +55,9 @@ pub struct Attacked {
 pub struct Duration {
     /// The measured time.
     pub total_s: Option<f64>,
-    /// From the first request to the last, by the schedule.
+    /// Time from the first request to the last, by the schedule.
     pub attack_s: Option<f64>,
-    /// From then to the end of the last answer; known of loads by count.
+    /// Time from then to the end of the last answer; known of loads by count.
     pub wait_s: Option<f64>,
 }
 

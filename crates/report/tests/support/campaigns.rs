@@ -14,7 +14,7 @@ use super::{
 const OPEN_RATE: f64 = 4_000.0;
 
 /// Three contenders and a control at two workloads, in closed loops of 10 and 200 clients and an
-/// open loop, in so many rounds. nginx-optimized comes near the yardstick's rate, so that its own
+/// open loop, in `rounds` rounds. nginx-optimized comes near the yardstick's rate, so that its own
 /// is a lower bound; the server of nginx-default fails requests of 200 clients.
 pub(crate) fn campaign(rounds: u32) -> Record {
     let mut plan = plan(rounds);

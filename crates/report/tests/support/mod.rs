@@ -6,6 +6,12 @@
 //! It obeys the laws that the audit checks (Little's law, counts, the origin's count), so that
 //! what is suspect in it is so on purpose.
 
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "each test program uses a part of it"
+)]
+
 mod campaigns;
 mod traffic;
 mod usage;
@@ -27,7 +33,6 @@ use bakeoff_record::{
     TrialEnd, TrialRecord, Warning, When,
 };
 
-#[allow(unused_imports)]
 pub(crate) use campaigns::{answer_late, campaign, fail, large, measure_links, slow_down};
 pub(crate) use traffic::Shape;
 

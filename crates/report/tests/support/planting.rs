@@ -16,7 +16,7 @@ pub(crate) struct Soil {
 }
 
 impl Soil {
-    /// Of a campaign that is small: one round, and a trial of each kind of end.
+    /// Soil of a small campaign: one round, and a trial of each kind of end.
     pub(crate) fn new() -> Self {
         let mut record = crate::support::record_of_rounds(1);
         record.plan.contenders[0].overlays = vec![("workers".into(), "4".into())];

@@ -13,7 +13,7 @@ const STEP: f64 = 0.10;
 /// Standard errors of a share that a limit leaves room for.
 const ROOM: f64 = 2.6;
 
-/// A history of so many records, each of whose noise is `carried` over from the one before.
+/// A history of `count` records. The noise of each is `carried` over from the one before.
 fn history(
     random: &mut Random,
     level: impl Fn(usize) -> f64,
@@ -35,7 +35,7 @@ fn places(levels: &Levels) -> Vec<usize> {
     }
 }
 
-/// Whether any of so many histories without a change has one, beside `changed` others with a step
+/// Whether a change is found in any history without one, where `changed` of `histories` have a step
 /// of twice what is looked for.
 fn any_false(
     test: &mut LevelTest,

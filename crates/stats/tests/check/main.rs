@@ -244,7 +244,7 @@ fn intervals_of_a_table_hold_all_of_it_at_once() {
             println!("{line}");
         }
     }
-    // 95 % is promised. Of some hundred figures from 400 tables each the smallest may well be four
+    // 95 % is promised. The smallest of some hundred figures from 400 tables each may well be four
     // standard errors below that; their mean may not.
     let error = (0.05 * 0.95 / f64::from(times_each as u32)).sqrt();
     let mean = independent.iter().sum::<f64>() / independent.len() as f64;

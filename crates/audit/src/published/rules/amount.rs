@@ -74,7 +74,7 @@ pub(super) fn checks_failed(subject: &Subject<'_>) -> Outcome {
     })
 }
 
-/// Whether no request has a latency, because none came to an answer in time.
+/// Whether no request has a latency, because none was answered in time.
 fn is_untimed(subject: &Subject<'_>) -> bool {
     subject.is_empty() || subject.timed() == Some(0.0)
 }
@@ -95,7 +95,7 @@ pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
     let Some(share) = subject.failed_share() else {
         return Outcome::Missing(no_failures(subject));
     };
-    // Some tools leave out what came to no answer.
+    // Some tools leave out requests without an answer.
     let timed = || {
         let failed = subject.row.counts.failed_timed?;
         let timed = subject.timed().filter(|timed| *timed > 0.0)?;

@@ -1,12 +1,12 @@
 //! Rules on bytes: of the link, and of the answers.
 
 use super::{Outcome, found, no_rate};
+use crate::figures::count;
 use crate::limits::{BODY_SENT_SHARE, LINK_ROOM_SHARE};
 use crate::published::code::Code;
 use crate::published::derived::Subject;
 use crate::published::length::runs;
 use crate::published::sentence::{bits, percent, rate};
-use crate::words::count;
 
 const LINK: &str = "what the link carries (--link)";
 const BODY: &str = "the size of the right answers (--body)";

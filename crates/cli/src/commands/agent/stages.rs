@@ -239,7 +239,11 @@ impl Worker {
         } = set_up;
         let own = || super::own_address()?.parse::<IpAddr>().ok();
         let address = address.or_else(own);
-        let address = address.ok_or_else(|| anyhow::anyhow!("no address of this host is known"))?;
+        let address = address.ok_or_else(|| {
+            anyhow::anyhow!(
+                "no address of this host is known; give it an `address` in the hosts file"
+            )
+        })?;
         self.drop_staged();
         self.site = None;
         // Agents may be all that ever runs of bakeoff on this host, so that nobody else would
@@ -266,7 +270,11 @@ impl Worker {
             .folder
             .as_ref()
             .map(|it| it.stage_at(servers, listening));
-        let (bakeoff, stage) = made.ok_or_else(|| anyhow::anyhow!("no run folder"))??;
+        let (bakeoff, stage) = made.ok_or_else(|| {
+            anyhow::anyhow!(
+                "the agent has no run folder; this is a defect of bakeoff, please report it"
+            )
+        })??;
         let site = Here {
             stage: Arc::new(stage),
             bakeoff,

@@ -81,7 +81,10 @@ pub(crate) fn aliases(names: &[String]) -> anyhow::Result<Vec<Wanted>> {
         );
         let hosts = Hosts::parse(&text, "--generators")
             .map_err(|_| exit::usage(format!("--generators: `{name}` is no ssh alias")))?;
-        let host = hosts.named("generator").context("the host just read")?;
+        let host = hosts.named("generator").context(
+            "failed to read --generators: its host is missing; this is a defect of bakeoff, please \
+             report it",
+        )?;
         let mut wanted = wanted(host);
         wanted.place.name.clone_from(name);
         wanted.entry.clone_from(name);

@@ -261,7 +261,7 @@ impl Course {
     }
 }
 
-/// So many cells in one each.
+/// Joins each run of `each` cells into one.
 fn joined(cells: &[(u64, f64)], each: usize) -> Vec<(u64, f64)> {
     let sum = |part: &[(u64, f64)]| {
         let sum = part.iter();

@@ -234,7 +234,7 @@ fn changes(text: &mut String, one: &Tried, redaction: &Redaction) {
         &format!("{count} {lines} in a copy, which a trial makes"),
     );
     for change in &one.changes {
-        let words = redaction.configuration(&change.words());
+        let words = redaction.configuration(&change.on_one_line());
         let main = one
             .file
             .as_ref()

@@ -8,25 +8,25 @@ use bakeoff_record::TrialRecord;
 
 use crate::equal;
 
-/// Trials of a campaign so far, and what was reported about them.
+/// Trials of a campaign so far, and the unequal work that was reported of them.
 #[derive(Debug)]
-pub struct Warnings {
+pub struct UnequalWork {
     plan: Plan,
     trials: Vec<TrialRecord>,
     reported: HashSet<(&'static str, [String; 2])>,
 }
 
-impl Warnings {
-    /// Of a campaign that begins, or goes on after the trials of `earlier`.
+impl UnequalWork {
+    /// For a campaign that begins, or goes on after the trials of `earlier`.
     pub fn new(plan: Plan, earlier: &[TrialRecord]) -> Self {
-        let mut warnings = Self {
+        let mut unequal = Self {
             plan,
             trials: earlier.to_vec(),
             reported: HashSet::new(),
         };
         // What an earlier part reported is not repeated.
-        warnings.new_ones();
-        warnings
+        unequal.new_ones();
+        unequal
     }
 
     /// Takes in a trial whose contender was observed, and gives what was not reported yet: each

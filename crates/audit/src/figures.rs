@@ -36,7 +36,7 @@ pub(crate) fn thousandths(share: f64) -> String {
     }
 }
 
-/// A time of so many nanoseconds: `0.80 ms`, `12 ms`, `1.5 s`.
+/// A time given in nanoseconds: `0.80 ms`, `12 ms`, `1.5 s`.
 pub(crate) fn milliseconds(ns: f64) -> String {
     match ns / 1e6 {
         ms if ms < 10.0 => format!("{ms:.2} ms"),
@@ -45,7 +45,7 @@ pub(crate) fn milliseconds(ns: f64) -> String {
     }
 }
 
-/// A time of so many seconds that somebody chose: `0.5 s`, `5 s`.
+/// A time in seconds that somebody chose: `0.5 s`, `5 s`.
 pub(crate) fn seconds(s: f64) -> String {
     format!("{} s", (s * 1000.0).round() / 1000.0)
 }
