@@ -155,6 +155,7 @@ fn ramp(pattern: &TrialRecord, refuses: bool, ends: bool) -> TrialRecord {
         role: Role::Server,
         cpu_source: "process-clock".to_owned(),
         ticks,
+        ended: Some(Vec::new()),
     }];
     if ends {
         trial.end = TrialEnd::Failed {
