@@ -21,7 +21,6 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nf
 BUSY = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
 CLOSE = OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 recent = collections.deque()
-ready = selectors.DefaultSelector()
 tripped = False
 listener = None
 closed_until = 0
@@ -67,6 +66,8 @@ def answer(now):
 while MODE == "restarts" and os.fork():
     os.wait()
     time.sleep(0.2)
+# Not the one that its master process has, too.
+ready = selectors.DefaultSelector()
 listen()
 while True:
     if listener is None and time.monotonic() > closed_until:
