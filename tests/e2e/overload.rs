@@ -21,7 +21,6 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nf
 BUSY = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
 CLOSE = OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 recent = collections.deque()
-ready = selectors.DefaultSelector()
 tripped = False
 listener = None
 closed_until = 0
@@ -47,7 +46,9 @@ def answer(now):
     if MODE == "sheds" and too_many:
         recent.pop()
         return BUSY
-    if MODE == "crashes" and too_many:
+    if MODE == "restarts":
+        sum(range(20000))
+    if MODE in ("crashes", "restarts") and too_many:
         os._exit(3)
     if MODE == "sticks" and tripped:
         time.sleep(0.2)
@@ -61,6 +62,12 @@ def answer(now):
         return CLOSE
     return OK
 
+# A master process that starts its worker again.
+while MODE == "restarts" and os.fork():
+    os.wait()
+    time.sleep(0.2)
+# Not the one that its master process has, too.
+ready = selectors.DefaultSelector()
 listen()
 while True:
     if listener is None and time.monotonic() > closed_until:
@@ -136,7 +143,7 @@ fn classes(row: &Value) -> Vec<&str> {
 }
 
 /// What each has to show, and what it must not.
-const EXPECTED: [(&str, &[&str], &[&str]); 6] = [
+const EXPECTED: [(&str, &[&str], &[&str]); 7] = [
     (
         "holds",
         &[],
@@ -157,6 +164,7 @@ const EXPECTED: [(&str, &[&str], &[&str]); 6] = [
         &["refuse", "crash", "collapse", "metastable"],
     ),
     ("crashes", &["crash"], &["shed", "metastable"]),
+    ("restarts", &["crash"], &["shed", "metastable"]),
     (
         "sticks",
         &["queue", "metastable"],
@@ -188,6 +196,10 @@ fn each_server_is_named_by_what_it_does_beyond_its_capacity() {
                 "{mode} is {classes:?}: {evidence}"
             );
         }
+        let is_back = evidence["classes"]
+            .to_string()
+            .contains("the server came back");
+        assert_eq!(is_back, mode == "restarts", "{mode}: {evidence}");
         let series = &row["ramps"][0]["series"];
         assert_eq!(series["steps"].as_array().unwrap().len(), 3, "{mode}");
     }

@@ -15,6 +15,7 @@ mod comparisons;
 mod conclusion;
 mod condition;
 mod confirmation;
+mod ended;
 mod enough;
 mod equivalence;
 mod figures;

@@ -39,6 +39,18 @@ pub const ORIGIN_READ_S: f64 = 0.05;
 pub const STEAL_SUSPECT: f64 = 0.05;
 /// R38: time from the load's end to the next answer from which a server was slow to recover, s.
 pub const RECOVERY_S: f64 = 1.0;
+/// R38: share of a server's CPU time so far from which a process of it did its work.
+pub const WORKER_SHARE: f64 = 0.1;
+/// R38: CPU time from which that share says something, seconds.
+pub const WORKER_CPU_S: f64 = 0.02;
+/// R38: how long a process must have been seen, seconds, unless it was there before the load: a
+/// process that is started for one request ends with it.
+pub const WORKER_LIVED_S: f64 = 1.0;
+/// R38: share of the requests that a process had in flight that are lost when it does not end in
+/// order. One that ends in order loses those at most that were sent as it closed a connection.
+pub const WORKER_LOST_SHARE: f64 = 0.5;
+/// R38: how long after the end of a process, seconds, a closed or refused connection is due to it.
+pub const WORKER_LOST_WITHIN_S: f64 = 1.0;
 /// R37: UDP datagrams that sockets had no room for, as a share of those that the load took.
 pub const UDP_DROPS_SHARE: f64 = 0.001;
 /// R37: share of an accept queue's limit from which it counts as full: readings are 100 ms apart.

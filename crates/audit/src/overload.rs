@@ -19,6 +19,7 @@ mod series;
 use bakeoff_record::{TrialEnd, TrialRecord};
 use serde::Serialize;
 
+pub use crate::ended::WorkersEnded;
 pub use ladder::{Ladder, Rung, judge_ladder};
 pub use recovery::Recovery;
 pub use rounds::{Beyond, ClassSeen, Spread, judge_rounds};
@@ -42,7 +43,7 @@ pub enum OverloadClass {
     Stall,
     /// Right answers fall below half of their peak.
     Collapse,
-    /// It ends.
+    /// It ends, or a process of it that does the work.
     Crash,
     /// It does not recover after the load has gone back.
     Metastable,
@@ -185,11 +186,11 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
         (None, Some(before)) => recovery::recovery(series, before),
         (None, None) => None,
     };
-    found.extend(crash);
+    found.extend(crash.or_else(|| classes::restarted(series)));
     found.extend(recovery::metastable(
         series,
-        (recovery.as_ref(), before.as_ref()),
-        &found,
+        recovery.as_ref(),
+        before.as_ref(),
     ));
     found.sort_by_key(|one| one.class);
     if found.is_empty() && before.is_some() {

@@ -8,8 +8,8 @@ mod support;
 
 use bakeoff_audit::{Ceilings, Code, Drift, Level, Number, Verdict};
 use bakeoff_record::{
-    Clients, CounterReading, CounterSource, ListenerTick, Outcome, Pressure, QuicLedger, Role,
-    ServerCounters, Softnet, Step, TrialRecord, Warning, When,
+    Clients, CounterReading, CounterSource, EndedProcess, Failed, ListenerTick, Outcome, Pressure,
+    QuicLedger, Role, ServerCounters, Softnet, Step, TrialRecord, Warning, When,
 };
 
 use planted::*;
@@ -64,16 +64,63 @@ fn wrong_answers_and_dead_servers_take_every_number() {
     for (fault, expected) in table {
         assert_eq!(reported(&judge(SOUND, fault)), [expected]);
     }
-    let again = judge(SOUND, |trial| {
-        let ticks = trial.usage.trees[0].ticks.iter_mut();
-        for tick in ticks.filter(|tick| tick.at_s > 3.0) {
-            (tick.cpu_user_s, tick.cpu_system_s) = (tick.cpu_user_s - 1.0, 0.1);
-        }
-    });
-    let restarted = again
-        .check(Code::ServerRestarted)
-        .expect("it was looked at");
-    assert_eq!(restarted.level, Level::Invalid);
+}
+
+/// `count` processes end together, which were there `lived_s` before, did this share of the work
+/// each, and take so many of ten requests in flight with them.
+fn ends(
+    trial: &mut TrialRecord,
+    (last_s, lived_s): (f64, f64),
+    (count, share): (usize, f64),
+    refused: u64,
+) {
+    let tree = &mut trial.usage.trees[0];
+    let last = tree.ticks.iter().rfind(|tick| tick.at_s < last_s + 0.01);
+    let last = last.expect("it was watched by then");
+    let process = EndedProcess {
+        from_s: last.at_s - lived_s,
+        last_s: last.at_s,
+        cpu_s: share * (last.cpu_user_s + last.cpu_system_s),
+    };
+    tree.ended = Some(vec![process; count]);
+    let mut failed = Failed::default();
+    for _ in 0..refused {
+        failed.count(Outcome::Refused, None, 40_000);
+    }
+    let mut parts = result(trial).intervals.iter_mut();
+    let near = parts.rfind(|part| part.start_s < last_s.max(0.0) + 0.1);
+    near.expect("the window has parts").failed = failed.take();
+}
+
+#[test]
+fn a_process_that_did_the_work_and_ended_with_its_requests_is_a_restart() {
+    let level = |when: (f64, f64), which: (usize, f64), refused: u64| {
+        let judgement = judge(SOUND, |trial| ends(trial, when, which, refused));
+        let check = judgement.check(Code::ServerRestarted);
+        let check = check.expect("it was looked at");
+        (check.level, check.text.clone())
+    };
+    let (one, long) = ((1, 0.95), (2.0, 3.0));
+    let (found, text) = level(long, one, 7);
+    assert_eq!(found, Level::Invalid);
+    let expected = "a process that had done 95 % of the work ended 2.1 s into the window with the \
+                    loss of 7 requests";
+    assert!(text.starts_with(expected), "{text}");
+    // Workers that end together are as much as one that did it all.
+    assert_eq!(level(long, (16, 0.06), 7).0, Level::Invalid);
+    // One that ends in order loses what was sent as it closed a connection, at the most.
+    let (in_order, text) = level(long, one, 2);
+    assert_eq!(in_order, Level::Note);
+    assert!(text.ends_with("were not lost"), "{text}");
+    assert_eq!(level(long, one, 0).0, Level::Note);
+    // Children that are renewed have done little of all, whoever else is refused.
+    assert_eq!(level(long, (1, 0.05), 7).0, Level::Passed);
+    // Processes of one request each, and what helped for a moment.
+    assert_eq!(level((2.0, 0.3), (4, 0.2), 7).0, Level::Passed);
+    // Before the window it is the warm-up's.
+    assert_eq!(level((-0.5, 0.4), one, 7).0, Level::Passed);
+    let all = judge(SOUND, |trial| ends(trial, long, one, 7));
+    assert_eq!(reported(&all), [format!("server-restarted: {ALL_INVALID}")]);
 }
 
 #[test]
@@ -96,7 +143,11 @@ fn a_server_that_was_not_watched_says_why() {
 #[test]
 fn a_check_that_could_not_run_is_held_against_what_it_guards() {
     let sound_four = "rate not-run, latency not-run, cpu not-run, memory not-run";
-    let table: [(Fault, String); 8] = [
+    let table: [(Fault, String); 9] = [
+        (
+            |trial| trial.usage.trees[0].ended = None,
+            format!("server-restarted: {sound_four}"),
+        ),
         (
             |trial| trial.answers.retain(|answer| answer.when == When::Before),
             format!("answer-after: {sound_four}"),

@@ -538,6 +538,7 @@ fn doings(trial: &mut TrialRecord, engine: f64, others: f64, throttled: f64) {
                 ..TreeTick::default()
             })
             .collect(),
+        ended: Some(Vec::new()),
     };
     let usage = Usage {
         host: host.collect(),

@@ -17,6 +17,10 @@ pub(crate) struct Member {
     stat: KeptFile,
     /// The last reading.
     pub(crate) last: ProcessStat,
+    /// When it was first part of a reading, seconds from the probe's start.
+    pub(crate) since_s: Option<f64>,
+    /// Whether its end was noted: a process that nobody waits for is there after it, too.
+    pub(crate) is_noted: bool,
     /// The reading that its use is counted from: the first one, or nothing for a process that
     /// was started later.
     base: Base,
@@ -57,6 +61,8 @@ impl Member {
             process,
             stat,
             last,
+            since_s: None,
+            is_noted: false,
             base,
             own,
             ended,
@@ -78,6 +84,17 @@ impl Member {
             self.advance(clock_ns);
         }
         true
+    }
+
+    /// Whether it has ended and was not waited for. Where only the main thread has ended, others go
+    /// on.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.last.zombie && self.last.threads <= 1
+    }
+
+    /// Own time since the base, nanoseconds.
+    pub(crate) fn own_ns(&self) -> u64 {
+        self.own.total_ns()
     }
 
     /// Own use and that of ended children since the base.

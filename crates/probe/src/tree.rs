@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use bakeoff_record::{TreeTick, TreeUsage};
+use bakeoff_record::{EndedProcess, TreeTick, TreeUsage};
 
 use crate::file::{self, KeptFile};
 use crate::kernel;
@@ -29,6 +29,12 @@ const SCAN_EVERY: u64 = 10;
 /// Shortest time that a share of it says something, nanoseconds.
 const SHARE_LEAST_NS: f64 = 50e6;
 
+/// Own time from which the end of a process is kept, nanoseconds: less is no share in any work.
+const ENDED_LEAST_NS: u64 = 10_000_000;
+
+/// Ends that are kept, where a process ends with each request.
+const ENDED_MAX: usize = 200;
+
 /// Threads that are asked for switches or children at a reading: about 15 us each.
 const THREADS_MAX: usize = 256;
 
@@ -40,11 +46,8 @@ pub(crate) struct Tree {
     members: Vec<Member>,
     /// Numbers that belong to other trees, which end the descent.
     foreign: Vec<u32>,
-    /// Use of members that ended and whose parent does not belong to the tree.
-    ended: Cpu,
+    ended: Ended,
     cpu: Cpu,
-    /// Page faults of members that ended.
-    ended_faults: u64,
     threads: Threads,
     open_files: Option<u32>,
     ticks: Vec<TreeTick>,
@@ -57,6 +60,16 @@ struct Group {
     folder: PathBuf,
     cpu: KeptFile,
     base: Cpu,
+}
+
+/// What members did that ended.
+#[derive(Debug, Default)]
+struct Ended {
+    /// Use of those whose parent does not belong to the tree.
+    cpu: Cpu,
+    major_faults: u64,
+    /// Those that had used most, in the order in which they ended.
+    processes: Vec<EndedProcess>,
 }
 
 /// What threads did, each since it was last looked at.
@@ -102,9 +115,8 @@ impl Tree {
             group,
             members: Vec::new(),
             foreign,
-            ended: Cpu::default(),
+            ended: Ended::default(),
             cpu: Cpu::default(),
-            ended_faults: 0,
             threads: Threads::default(),
             open_files: None,
             ticks: Vec::new(),
@@ -122,6 +134,9 @@ impl Tree {
     pub(crate) fn read(&mut self, at_s: f64, depth: Depth, buffer: &mut Vec<u8>) {
         self.drop_ended(buffer);
         self.find_members(depth, buffer);
+        for member in &mut self.members {
+            member.since_s = member.since_s.or(Some(at_s));
+        }
         let tick = TreeTick {
             at_s,
             ..self.totals(at_s, depth, buffer)
@@ -134,6 +149,10 @@ impl Tree {
         for tick in &mut self.ticks {
             tick.at_s -= zero_s;
         }
+        for process in &mut self.ended.processes {
+            process.from_s -= zero_s;
+            process.last_s -= zero_s;
+        }
         let cpu_source = if self.group.is_some() {
             "cgroup"
         } else {
@@ -143,6 +162,7 @@ impl Tree {
             role: self.source.role,
             cpu_source: cpu_source.into(),
             ticks: self.ticks,
+            ended: Some(self.ended.processes),
         }
     }
 
@@ -150,8 +170,14 @@ impl Tree {
     fn drop_ended(&mut self, buffer: &mut Vec<u8>) {
         let mut gone = Vec::new();
         let mut index = 0;
+        let last_s = self.ticks.last().map_or(0.0, |tick| tick.at_s);
         while index < self.members.len() {
-            if self.members[index].read(buffer) {
+            let member = &mut self.members[index];
+            let is_there = member.read(buffer);
+            if !is_there || member.has_ended() {
+                self.ended.note(member, last_s);
+            }
+            if is_there {
                 index += 1;
             } else {
                 gone.push(self.members.remove(index));
@@ -160,11 +186,11 @@ impl Tree {
         // Members stand in the order they were found in, so a child comes after its parent.
         while let Some(child) = gone.pop() {
             let parent = child.last.parent;
-            self.ended_faults += child.major_faults();
+            self.ended.major_faults += child.major_faults();
             let heirs = gone.iter_mut().chain(&mut self.members);
             match heirs.into_iter().find(|member| member.process == parent) {
                 Some(heir) => heir.inherit(&child),
-                None => self.ended = self.ended.plus(&child.used()),
+                None => self.ended.cpu = self.ended.cpu.plus(&child.used()),
             }
         }
     }
@@ -226,7 +252,7 @@ impl Tree {
             None => self
                 .members
                 .iter()
-                .fold(self.ended, |sum, one| sum.plus(&one.used())),
+                .fold(self.ended.cpu, |sum, one| sum.plus(&one.used())),
         };
         // A reading that fails, or steps of 10 ms, must not make used time shrink.
         self.cpu = self.cpu.at_least(&cpu);
@@ -256,7 +282,7 @@ impl Tree {
             major_faults: Some(
                 self.members
                     .iter()
-                    .fold(self.ended_faults, |sum, one| sum + one.major_faults()),
+                    .fold(self.ended.major_faults, |sum, one| sum + one.major_faults()),
             ),
             busiest_thread,
         }
@@ -272,6 +298,32 @@ impl Tree {
             }
             None => self.open_files,
         };
+    }
+}
+
+impl Ended {
+    /// Notes the end of a member that was there at `last_s`, once.
+    fn note(&mut self, member: &mut Member, last_s: f64) {
+        let used_ns = member.own_ns();
+        let Some(from_s) = member.since_s.filter(|_| !member.is_noted) else {
+            return;
+        };
+        member.is_noted = true;
+        if used_ns < ENDED_LEAST_NS {
+            return;
+        }
+        self.processes.push(EndedProcess {
+            from_s,
+            last_s,
+            cpu_s: seconds(used_ns),
+        });
+        if self.processes.len() > ENDED_MAX {
+            let all = self.processes.iter().enumerate();
+            let least = all.min_by(|one, other| one.1.cpu_s.total_cmp(&other.1.cpu_s));
+            if let Some(index) = least.map(|(index, _)| index) {
+                self.processes.remove(index);
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where its setting fails")]
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -160,6 +160,83 @@ fn work_of_children_that_ended_is_not_lost() {
     );
     // The shell itself only waited: 1,200,000 rounds are not its own.
     assert!(cpu_s(&ticks[1]) > 0.05, "{ticks:?}");
+}
+
+/// A line that a child prints.
+fn line(child: &mut Child) -> String {
+    let output = child.stdout.as_mut().unwrap();
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while byte != [b'\n'] {
+        output.read_exact(&mut byte).unwrap();
+        line.push(byte[0]);
+    }
+    String::from_utf8(line).unwrap().trim().to_owned()
+}
+
+/// Lets a child go past the `read` at the start of its script, until its worker has worked, and
+/// then until that has ended; with the number of the worker.
+fn work_and_end(child: &mut Child, until_it_has_ended: impl FnOnce(&Child, &str)) {
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"\n").unwrap();
+    let worker = line(child);
+    // Some readings with the worker in them.
+    std::thread::sleep(Duration::from_millis(200));
+    drop(input);
+    until_it_has_ended(child, &worker);
+}
+
+fn check_worker(usage: &Usage) {
+    let tree = &usage.trees[0];
+    let ended = tree.ended.as_ref().unwrap();
+    let [worker] = ended.as_slice() else {
+        panic!("the worker alone did work and ended: {ended:?}");
+    };
+    let (first, last) = (&tree.ticks[0], &tree.ticks[tree.ticks.len() - 1]);
+    assert!(first.at_s < worker.from_s && worker.from_s < worker.last_s);
+    assert!(worker.last_s < last.at_s, "{worker:?}");
+    let is_last = |tick: &TreeTick| (tick.at_s - worker.last_s).abs() < 1e-9;
+    assert!(tree.ticks.iter().any(is_last), "{worker:?}");
+    assert!(
+        worker.cpu_s >= 0.01 && worker.cpu_s <= cpu_s(last) + 1e-6,
+        "{worker:?}"
+    );
+}
+
+#[test]
+fn a_worker_that_ends_is_kept_with_what_it_used() {
+    // What does next to nothing is not kept.
+    let script = format!("sh -c '{SPIN}; echo $$; read y'; sh -c :; exec sleep 60");
+    let mut child = shell_at_read(&script);
+    let probe = start(vec![tree(Role::Server, child.id())]);
+    work_and_end(&mut child, |child, _| until_it_sleeps(child));
+    let usage = probe.stop();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    check_ordered(&usage);
+    check_worker(&usage);
+}
+
+#[test]
+fn a_worker_that_nobody_waits_for_ends_once() {
+    // What runs in the background reads from nowhere, unless it is told otherwise.
+    let worker = format!("sh -c '{SPIN}; echo $$; read y <&3'");
+    let script = format!("exec 3<&0; {worker} & exec sleep 60");
+    let mut child = shell_at_read(&script);
+    let probe = start(vec![tree(Role::Server, child.id())]);
+    work_and_end(&mut child, |_, worker| {
+        let (stat, started) = (format!("/proc/{worker}/stat"), Instant::now());
+        while !std::fs::read_to_string(&stat).unwrap().contains(") Z ") {
+            assert!(started.elapsed() < Duration::from_secs(30));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
+    // Some readings with what is left of it.
+    std::thread::sleep(Duration::from_millis(50));
+    let usage = probe.stop();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    check_worker(&usage);
 }
 
 #[test]

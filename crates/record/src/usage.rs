@@ -60,6 +60,22 @@ pub struct TreeUsage {
     pub cpu_source: String,
     /// Readings in order.
     pub ticks: Vec<TreeTick>,
+    /// Processes of it that ended while it was watched, in that order, without those that had used
+    /// next to nothing; `None` where nobody looked. Of very many those that had used most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Vec<EndedProcess>>,
+}
+
+/// A process that ended while it was watched. It was gone at the reading that follows the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EndedProcess {
+    /// The first reading with it, seconds on the trial's axis.
+    pub from_s: f64,
+    /// The last reading with it, seconds on the trial's axis.
+    pub last_s: f64,
+    /// User and system time of its own since the first tick, as far as it was seen, seconds.
+    pub cpu_s: f64,
 }
 
 /// One reading of a process tree.

@@ -16,8 +16,9 @@ use std::time::Duration;
 
 use bakeoff_plan::{Arrival, Load, LoadModel, Overload, Purpose, RateShape};
 use bakeoff_record::{
-    Attempt, ContenderKind, Disturbance, DuePart, Failed, Histogram, Interval, LoadResult, Outcome,
-    Record, Role, ScheduleKept, Step, TreeTick, TreeUsage, TrialEnd, TrialRecord, Usage,
+    Attempt, ContenderKind, Disturbance, DuePart, EndedProcess, Failed, Histogram, Interval,
+    LoadResult, Outcome, Record, Role, ScheduleKept, Step, TreeTick, TreeUsage, TrialEnd,
+    TrialRecord, Usage,
 };
 use bakeoff_report::{
     OverloadReport, Redacted, TextOptions, overload_csv, overload_html, overload_json,
@@ -154,6 +155,7 @@ fn ramp(pattern: &TrialRecord, refuses: bool, ends: bool) -> TrialRecord {
         role: Role::Server,
         cpu_source: "process-clock".to_owned(),
         ticks,
+        ended: Some(Vec::new()),
     }];
     if ends {
         trial.end = TrialEnd::Failed {
@@ -243,6 +245,33 @@ fn the_first_line_says_what_each_does() {
     assert_eq!(csv.lines().count(), 1 + 2 * 2 * STEPS.len());
     assert_eq!(report.why_not_valid(false), None);
     assert_eq!(report.why_not_valid(true), None);
+}
+
+/// The process that did the work ended at 200 %, and its master process started another one.
+#[test]
+fn a_server_that_crashes_and_comes_back_is_no_server_that_ended() {
+    let mut record = carried_out();
+    let name = record.trials[0].contender.clone();
+    let own = record.trials.iter_mut().filter(|it| it.contender == name);
+    for tree in own.flat_map(|trial| &mut trial.usage.trees) {
+        for tick in &mut tree.ticks {
+            tick.cpu_user_s = tick.at_s;
+        }
+        tree.ended = Some(vec![EndedProcess {
+            from_s: 0.5,
+            last_s: 35.5,
+            cpu_s: 34.5,
+        }]);
+    }
+    let report = view(record);
+    assert_eq!(
+        report.answer[0],
+        "Beyond its capacity nginx-default (peak 1,000/s) refuses connections from 150 % on and \
+         crashes at 200 %. It comes back after that. At twice its capacity it gives 100 % of its \
+         peak. It recovers at once."
+    );
+    let text = overload_text(&report, OPTIONS);
+    assert!(text.contains("the server came back"), "{text}");
 }
 
 /// The first closed loop of a contender was disturbed, and another one made.

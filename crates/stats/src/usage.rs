@@ -65,6 +65,7 @@ mod tests {
             role: Role::Server,
             cpu_source: String::new(),
             ticks: vec![tick(-1.0, 7), tick(1.0, 5), tick(9.0, 99)],
+            ended: None,
         };
         assert_eq!(memory_peak(&tree, 2.0), Some(7));
     }

@@ -5,8 +5,9 @@ use bakeoff_stats::server_tree;
 
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::ended::workers_ended;
 use crate::figures::{count, thousandths};
-use crate::limits::{BODY_SENT_SHARE, FAILED_SHARE, RECOVERY_S, UNSEEN_FAILURES};
+use crate::limits::{BODY_SENT_SHARE, FAILED_SHARE, RECOVERY_S, UNSEEN_FAILURES, WORKER_SHARE};
 use crate::subject::Subject;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
@@ -193,30 +194,43 @@ fn server_alive(subject: &Subject<'_>) -> Check {
     }
 }
 
-/// CPU time that a tree has used only ever grows: where it falls, other processes are counted.
+/// Whether processes that did the server's work ended, and took requests with them. Where that was
+/// not watched at all, `server-alive` says so.
 fn server_restarted(subject: &Subject<'_>) -> Option<Check> {
-    let ticks = in_window(subject);
-    let used = |tick: &TreeTick| tick.cpu_user_s + tick.cpu_system_s;
-    // User and system time are split anew at each reading: their sum may fall by a clock tick.
-    let fell = ticks
-        .windows(2)
-        .find(|pair| used(pair[1]) + 0.05 < used(pair[0]));
-    let check = match fell {
-        None if ticks.len() < 2 => return None,
-        None => Check::passed(
-            Code::ServerRestarted,
-            "the server's processes stayed the same",
-        ),
-        Some(pair) => {
+    let code = Code::ServerRestarted;
+    let tree = server_tree(&subject.trial.usage).filter(|_| in_window(subject).len() > 1)?;
+    let Some(ended) = workers_ended(tree, subject.result) else {
+        let text = "the record does not say whether processes of the server ended";
+        return Some(Check::not_run(code, text));
+    };
+    // The one that did most of those that lost requests; of the others only where there is none.
+    let worst = ended.iter().max_by(|one, other| {
+        let by_loss = one.is_abrupt.cmp(&other.is_abrupt);
+        by_loss.then(one.share.total_cmp(&other.share))
+    });
+    let Some(worst) = worst else {
+        let text = "no process that did the server's work ended";
+        return Some(Check::passed(code, text));
+    };
+    let when = format!(
+        "{} ended {:.1} s into the window",
+        worst.what(),
+        worst.gone_s
+    );
+    let check = match worst.is_abrupt {
+        true => {
             let text = format!(
-                "the server's processes were others from {:.1} s into the window on: it was \
-                 started again",
-                pair[1].at_s
+                "{when} with the loss of {}: the server crashed, or was started again",
+                worst.lost()
             );
-            Check::new(Code::ServerRestarted, Level::Invalid, text)
+            Check::new(code, Level::Invalid, text)
+        }
+        false => {
+            let text = format!("{when}, and the requests on their way were not lost");
+            Check::note(code, text)
         }
     };
-    Some(check)
+    Some(check.figures(worst.share, WORKER_SHARE))
 }
 
 /// What a load beyond capacity leaves in a server's queues is worked off before the next answer.

@@ -152,17 +152,18 @@ fn dropped(series: &Series, share: &str) -> String {
     format!("{share} had no connection in {patience}{overflows}")
 }
 
-/// What failed because the server ended: connections that were open are closed, and new ones are
-/// refused, until the load is stopped.
+/// What failed because the server ended, or a process of it: connections that were open are closed,
+/// and new ones are refused, until the load is stopped or others answer.
 fn lost_at_its_end(series: &Series, step: &Step) -> Kinds {
     let mut lost = Kinds::default();
-    if series.died.is_some() {
-        let parts = series.parts_of(step);
-        let at_end = series.parts.len().saturating_sub(LOST_PARTS);
-        let last = &series.parts[at_end..];
-        let own = last.iter().filter(|part| parts.contains(part));
-        own.for_each(|part| lost.merge(&part.failed));
-    }
+    let last = match series.died {
+        Some(_) => series.parts.len().saturating_sub(LOST_PARTS),
+        None => series.parts.len(),
+    };
+    let last = &series.parts[last..];
+    let own = series.parts_of(step).iter();
+    let own = own.filter(|part| last.contains(part) || series.is_after_crash(part));
+    own.for_each(|part| lost.merge(&part.failed));
     lost
 }
 
@@ -296,6 +297,28 @@ pub(super) fn crash(series: &Series) -> Option<OverloadFound> {
         evidence: format!(
             "from {:.1} s on every connection was refused, also after the load had gone back",
             first.start_s
+        ),
+    })
+}
+
+/// A process that did the work ended and took its requests with it, and the server came back: by a
+/// master process of its own, or by whatever starts it again.
+pub(super) fn restarted(series: &Series) -> Option<OverloadFound> {
+    let first = series.crashes.first()?;
+    let mut steps = series.steps.iter();
+    let step = steps.rposition(|step| step.start_s <= first.gone_s);
+    let times = match series.crashes.len() {
+        1 => String::new(),
+        several => format!(", the first of {several} times"),
+    };
+    Some(OverloadFound {
+        class: OverloadClass::Crash,
+        step: step.unwrap_or(0),
+        evidence: format!(
+            "{} ended {:.1} s after the start with the loss of {}, and the server came back{times}",
+            first.what(),
+            first.gone_s,
+            first.lost()
         ),
     })
 }

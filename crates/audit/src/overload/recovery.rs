@@ -101,11 +101,12 @@ fn bad(part: &Part, slow_ns: f64) -> bool {
     failed || slow || (part.ok == 0 && part.due > 0)
 }
 
-/// A server that is still ill when the load has long gone back, and has not ended.
+/// A server that is still ill when the load has long gone back. One that ended never recovers,
+/// which is a crash.
 pub(super) fn metastable(
     series: &Series,
-    (recovery, before): (Option<&Recovery>, Option<&Before>),
-    found: &[OverloadFound],
+    recovery: Option<&Recovery>,
+    before: Option<&Before>,
 ) -> Option<OverloadFound> {
     let Some(Recovery::NotWithin { seconds }) = recovery else {
         return None;
@@ -116,9 +117,8 @@ pub(super) fn metastable(
     if !is_ill(at_end, before?) {
         return None;
     }
-    let ended = found.iter().any(|one| one.class == OverloadClass::Crash);
     let step = series.steps.len().saturating_sub(1);
-    (!ended).then(|| OverloadFound {
+    Some(OverloadFound {
         class: OverloadClass::Metastable,
         step,
         evidence: format!(

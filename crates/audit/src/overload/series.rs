@@ -4,8 +4,10 @@ use bakeoff_plan::{LoadModel, RateShape};
 use bakeoff_record::{
     Failed, Histogram, Interval, LoadResult, Outcome, Role, TreeTick, TrialEnd, TrialRecord, Usage,
 };
+use bakeoff_stats::server_tree;
 use serde::Serialize;
 
+use crate::ended::{WorkersEnded, workers_ended};
 use crate::limits::ENGINE_BUSY_INVALID;
 
 /// How a request failed, as far as it says what the server does.
@@ -208,6 +210,10 @@ pub struct Series {
     pub patience_s: f64,
     /// How the server ended by itself.
     pub died: Option<String>,
+    /// When processes that did the work ended and requests were lost with them; absent where none
+    /// did, and where nobody looked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub crashes: Vec<WorkersEnded>,
     /// 99 % of the requests that found a client free were begun within this, nanoseconds.
     pub slip_p99_ns: Option<u64>,
     /// 99 % of all right answers took no longer, nanoseconds.
@@ -267,6 +273,7 @@ impl Series {
             steps: steps.collect(),
             patience_s: record.load.timeout_s,
             died: record.server_died().map(str::to_owned),
+            crashes: crashes(record, result),
             slip_p99_ns: schedule.and_then(|kept| kept.slip.quantile(0.99)),
             p99_ns: result.latency.quantile(0.99),
             listen_overflows: tcp
@@ -274,6 +281,17 @@ impl Series {
                 .zip(tcp.last())
                 .map(|(first, last)| last.listen_overflows.saturating_sub(first.listen_overflows)),
             parts,
+        })
+    }
+
+    /// Whether a part is one in which requests failed because processes of the server had ended:
+    /// from then on, until others answer.
+    pub(super) fn is_after_crash(&self, part: &Part) -> bool {
+        let end_s = |part: &Part| part.start_s + part.length_s;
+        self.crashes.iter().any(|one| {
+            let mut later = self.parts.iter().filter(|part| part.start_s >= one.gone_s);
+            let back = later.find(|part| part.ok > 0).map(end_s);
+            end_s(part) > one.last_s && back.is_none_or(|back_s| part.start_s < back_s)
         })
     }
 
@@ -299,6 +317,13 @@ impl Series {
         let rates = self.steps.iter().filter_map(|step| step.ok_per_s);
         rates.reduce(f64::max)
     }
+}
+
+fn crashes(record: &TrialRecord, result: &LoadResult) -> Vec<WorkersEnded> {
+    let tree = server_tree(&record.usage);
+    let ended = tree.and_then(|tree| workers_ended(tree, result));
+    let ended = ended.into_iter().flatten();
+    ended.filter(|one| one.is_abrupt).collect()
 }
 
 fn parts(record: &TrialRecord, result: &LoadResult) -> Vec<Part> {

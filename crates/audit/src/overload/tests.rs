@@ -321,6 +321,60 @@ fn a_server_that_ends_has_crashed_and_never_recovers() {
     assert_eq!(judged.recovery, Some(Recovery::Never));
 }
 
+/// A master process, or a loop of a shell, lives on and starts another one.
+#[test]
+fn a_server_that_crashes_and_comes_back_has_crashed_and_recovers() {
+    use OverloadClass::{Crash, Metastable, Queue, Refuse, Reset};
+    let crash = WorkersEnded {
+        last_s: 65.1,
+        gone_s: 65.2,
+        processes: 1,
+        share: 0.97,
+        lost: 1500,
+        is_abrupt: true,
+    };
+    let with = |crashes: Vec<WorkersEnded>| {
+        let made = series(&|at, _, part| {
+            if at as u64 == 65 {
+                part.failed.add(Kind::Reset, 600);
+                part.failed.add(Kind::Refused, 900);
+                part.ok -= 1500;
+            }
+        });
+        Series { crashes, ..made }
+    };
+    let judged = check(&with(vec![crash.clone()]), &[Crash]);
+    let found = &judged.classes[0];
+    assert_eq!(found.step, 3);
+    assert_eq!(
+        found.evidence,
+        "a process that had done 97 % of the work ended 65.2 s after the start with the loss of \
+         1,500 requests, and the server came back"
+    );
+    assert_eq!(judged.recovery, Some(Recovery::After { seconds: 0.0 }));
+    let twice = check(&with(vec![crash.clone(), crash.clone()]), &[Crash]);
+    let evidence = &twice.classes[0].evidence;
+    assert!(evidence.ends_with(", the first of 2 times"), "{evidence}");
+    // What fails at another time is not the crash's.
+    let early = WorkersEnded {
+        last_s: 62.1,
+        gone_s: 62.2,
+        ..crash.clone()
+    };
+    check(&with(vec![early]), &[Refuse, Reset, Crash]);
+    check(&with(Vec::new()), &[Refuse, Reset]);
+    let ill = series(&|at, rate, part| {
+        if rate > CAPACITY || at >= 80.0 {
+            slow(part, 900);
+        }
+    });
+    let ill = Series {
+        crashes: vec![crash],
+        ..ill
+    };
+    check(&ill, &[Queue, Crash, Metastable]);
+}
+
 #[test]
 fn a_server_that_stays_ill_is_metastable() {
     use OverloadClass::{Metastable, Queue};

@@ -50,6 +50,7 @@ fn trial(doings: Doings) -> TrialRecord {
                 ..TreeTick::default()
             })
             .collect(),
+        ended: None,
     };
     let cpu = |cpu, programs: f64| CpuShares {
         cpu,

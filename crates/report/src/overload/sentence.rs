@@ -58,14 +58,14 @@ fn one(row: &OverloadRow, name: &str) -> String {
         Some((only, [])) => only.clone(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),
     };
-    let ended = beyond
-        .classes
-        .iter()
-        .any(|one| one.class == OverloadClass::Crash);
-    let is_ill = beyond
-        .classes
-        .iter()
-        .any(|one| one.class == OverloadClass::Metastable);
+    let has = |class| beyond.classes.iter().any(|one| one.class == class);
+    let is_ill = has(OverloadClass::Metastable);
+    // A server that ended for good is one that never recovers.
+    let ended = has(OverloadClass::Crash) && beyond.recovery.starts_with("never");
+    let back = match has(OverloadClass::Crash) && !ended {
+        true => " It comes back after that.",
+        false => "",
+    };
     let goodput = beyond.goodput_at_twice.and_then(|share| share.median);
     let goodput = goodput.map_or(String::new(), |share| {
         format!(
@@ -102,7 +102,7 @@ fn one(row: &OverloadRow, name: &str) -> String {
         }
         None => format!("Beyond its capacity {name}{peak} {does}."),
     };
-    format!("{said}{goodput}{recovery}{seldom}")
+    format!("{said}{back}{goodput}{recovery}{seldom}")
 }
 
 /// What fewer rounds show must not be overlooked: a server that ends once has ended.

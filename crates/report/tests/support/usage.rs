@@ -69,6 +69,7 @@ fn tree(role: Role, cores: f64, memory: f64, growth: f64) -> TreeUsage {
         role,
         cpu_source: "cgroup".into(),
         ticks,
+        ended: Some(Vec::new()),
     }
 }
 

@@ -111,7 +111,7 @@ fn answers() -> Vec<Fault> {
             "restart",
             "R38",
             "a server's worker process ends in the window, and its master starts another one",
-            Finds::Weakened(&["server-restarted", "failed-share"]),
+            Finds::Weakened(&["server-restarted"]),
             |planted| closed(planted, "--fault restart --at 700ms"),
         ),
         certain(
