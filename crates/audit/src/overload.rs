@@ -40,7 +40,8 @@ pub enum OverloadClass {
     Queue,
     /// For seconds it answers nothing, and requests wait.
     Stall,
-    /// Right answers fall below half of their peak.
+    /// Right answers fall far below their peak: at twice the capacity below 80 % of it, elsewhere
+    /// below half.
     Collapse,
     /// It ends.
     Crash,
