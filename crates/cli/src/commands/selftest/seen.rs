@@ -207,6 +207,13 @@ impl Seen {
         DISTURBING.iter().any(|code| self.weakened.contains(*code))
     }
 
+    /// Codes of what weakens a number or a comparison; `None` where another program disturbed the
+    /// run, or it was no campaign.
+    pub(super) fn doubts(&self) -> Option<BTreeSet<String>> {
+        let counts = self.printed.is_none() && !self.is_disturbed();
+        counts.then(|| self.weakened.union(&self.unequal).cloned().collect())
+    }
+
     /// Everything that was said, by codes; what was looked for in any case.
     pub(super) fn codes(&self, sought: Finds) -> BTreeSet<String> {
         let mut codes = self.weakened.clone();
