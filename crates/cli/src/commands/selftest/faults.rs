@@ -76,7 +76,7 @@ fn answers() -> Vec<Fault> {
             "wrong-body",
             "R15",
             "a server sends one body in 20 with other bytes of the same length",
-            Finds::Weakened(&["wrong-body"]),
+            Finds::Invalid(&["wrong-body"]),
             |planted| closed(planted, "--fault wrong-body"),
         ),
         certain(
@@ -152,7 +152,7 @@ fn connections() -> Vec<Fault> {
             "starve",
             "R31",
             "a server answers every other connection only",
-            Finds::Weakened(&["starved"]),
+            Finds::Invalid(&["starved"]),
             |planted| closed(planted, "--fault starve"),
         ),
         timed(

@@ -10,7 +10,9 @@ const P99_SHARE: f64 = 0.15;
 /// Name of the measure.
 const P99: &str = "latency_p99_ns";
 /// Levels of a check that take something away from a number.
-const WEAKENING: [&str; 3] = ["suspect", "disturbed", "invalid"];
+const WEAKENING: [&str; 3] = ["suspect", "disturbed", INVALID];
+/// The worst of them.
+const INVALID: &str = "invalid";
 
 /// Checks that cannot be made without a reference or more rounds, which most set-ups leave out.
 const NEEDS: [&str; 3] = ["backend-bound", "generator-ceiling", "rounds-agree"];
@@ -20,6 +22,8 @@ const NEEDS: [&str; 3] = ["backend-bound", "generator-ceiling", "rounds-agree"];
 pub(super) enum Finds {
     /// One of these checks weakens a number.
     Weakened(&'static [&'static str]),
+    /// One of these checks makes a number invalid: it must not be shown at all.
+    Invalid(&'static [&'static str]),
     /// One of these checks weakens a number, or could not be made.
     Present(&'static [&'static str]),
     /// One of these is noted.
@@ -45,6 +49,8 @@ pub(super) enum Finds {
 pub(super) struct Seen {
     /// Codes of checks that weaken a number of a contender.
     weakened: BTreeSet<String>,
+    /// Those of them that make one invalid.
+    invalid: BTreeSet<String>,
     noted: BTreeSet<String>,
     not_run: BTreeSet<String>,
     unequal: BTreeSet<String>,
@@ -74,6 +80,7 @@ impl Finds {
             | Self::Present(codes)
             | Self::Noted(codes)
             | Self::Unequal(codes) => own(codes),
+            Self::Invalid(codes) => codes.iter().map(|&code| invalid(code)).collect(),
             Self::Bottleneck(names) => names
                 .iter()
                 .map(|name| format!("bottleneck {name}"))
@@ -96,6 +103,7 @@ impl Finds {
         let any = |codes: &[&str], of: &BTreeSet<String>| codes.iter().any(|it| of.contains(*it));
         match self {
             Self::Weakened(codes) => any(codes, &seen.weakened),
+            Self::Invalid(codes) => any(codes, &seen.invalid),
             Self::Present(codes) => any(codes, &seen.weakened) || any(codes, &seen.not_run),
             Self::Noted(codes) => any(codes, &seen.noted),
             Self::Unequal(codes) => any(codes, &seen.unequal),
@@ -127,6 +135,8 @@ impl Finds {
         match self {
             // Equal servers have no ratio to be right about.
             Self::Ratio(..) => twin.rate.as_ref().is_some_and(Shown::is_shown),
+            // Of a twin a doubt is too much.
+            Self::Invalid(codes) => Self::Weakened(codes).is_in(twin),
             other => other.is_in(twin),
         }
     }
@@ -134,7 +144,7 @@ impl Finds {
     /// Whether what other programs do may be what a run was made to show.
     pub(super) fn is_of_the_machine(self) -> bool {
         let codes: &[&str] = match self {
-            Self::Weakened(codes) | Self::Present(codes) => codes,
+            Self::Weakened(codes) | Self::Invalid(codes) | Self::Present(codes) => codes,
             _ => &[],
         };
         codes.iter().any(|code| DISTURBING.contains(code))
@@ -161,6 +171,9 @@ impl Seen {
         for cell in contenders {
             for check in &cell.verdict.checks {
                 let code = check.code.name().to_owned();
+                if check.level.name() == INVALID {
+                    seen.invalid.insert(code.clone());
+                }
                 match check.level.name() {
                     level if WEAKENING.contains(&level) => seen.weakened.insert(code),
                     "note" => seen.noted.insert(code),
@@ -225,6 +238,8 @@ impl Seen {
         let not_run = self.not_run.iter().filter(is_shown);
         codes.extend(not_run.map(|code| format!("{code} (not run)")));
         codes.extend(self.unequal.iter().cloned());
+        let invalid = self.invalid.iter().map(|code| invalid(code));
+        codes.extend(invalid.filter(|code| sought.contains(code)));
         let mut add = |kind: &str, name: &str| codes.insert(format!("{kind} {name}"));
         for name in &self.bottlenecks {
             add("bottleneck", name);
@@ -241,6 +256,11 @@ impl Seen {
         }
         codes
     }
+}
+
+/// A check that makes a number invalid, as tables call it.
+fn invalid(code: &str) -> String {
+    format!("{code} ({INVALID})")
 }
 
 fn shown(comparison: &Comparison) -> Shown {
@@ -264,4 +284,45 @@ fn is_tested(comparison: &Comparison) -> bool {
 fn name_of(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(all: &[&str]) -> BTreeSet<String> {
+        all.iter().map(|&code| code.to_owned()).collect()
+    }
+
+    fn seen(weakened: &[&str], invalid: &[&str]) -> Seen {
+        Seen {
+            weakened: codes(weakened),
+            invalid: codes(invalid),
+            ..Seen::default()
+        }
+    }
+
+    /// A wrong answer that is only suspect stays in the table.
+    #[test]
+    fn what_must_be_invalid_is_not_found_where_it_is_suspect() {
+        let finds = Finds::Invalid(&["wrong-body"]);
+        assert_eq!(finds.named_by(), ["wrong-body (invalid)"]);
+        let suspect = seen(&["wrong-body"], &[]);
+        let withheld = seen(&["wrong-body"], &["wrong-body"]);
+        assert!(!finds.is_in(&suspect) && finds.is_in(&withheld));
+        assert!(finds.flags(&suspect), "of a twin it is too much");
+        assert!(!finds.flags(&seen(&["engine-lag"], &["starved"])));
+        let shown = withheld.codes(finds);
+        assert_eq!(shown, codes(&["wrong-body", "wrong-body (invalid)"]));
+        assert_eq!(suspect.codes(finds), codes(&["wrong-body"]));
+    }
+
+    #[test]
+    fn doubts_are_of_runs_that_nothing_disturbed() {
+        let doubted = seen(&["engine-lag"], &[]);
+        assert_eq!(doubted.doubts(), Some(codes(&["engine-lag"])));
+        assert_eq!(seen(&[], &[]).doubts(), Some(codes(&[])));
+        assert_eq!(seen(&["engine-lag", "steal"], &[]).doubts(), None);
+        assert_eq!(Seen::of_line("code 4\n".to_owned()).doubts(), None);
+    }
 }
