@@ -42,6 +42,8 @@ pub(super) enum Finds {
     NotShown,
     /// This check weakens a number, and nothing says that the second one is better.
     NeverWins(&'static str),
+    /// No check weakens a number or a comparison, and each one could be made.
+    Nothing,
 }
 
 /// What was seen of one run.
@@ -95,6 +97,7 @@ impl Finds {
             )],
             Self::NotShown => vec!["no difference shown".to_owned()],
             Self::NeverWins(code) => vec![format!("{code}, and it does not win")],
+            Self::Nothing => vec!["no finding".to_owned()],
         }
     }
 
@@ -127,6 +130,7 @@ impl Finds {
                     .is_some_and(|it| it.conclusion == "higher");
                 any(&[code], &seen.weakened) && !wins
             }
+            Self::Nothing => seen.is_sound(),
         }
     }
 
@@ -135,6 +139,7 @@ impl Finds {
         match self {
             // Equal servers have no ratio to be right about.
             Self::Ratio(..) => twin.rate.as_ref().is_some_and(Shown::is_shown),
+            Self::Nothing => !self.is_in(twin),
             // Of a twin a doubt is too much.
             Self::Invalid(codes) => Self::Weakened(codes).is_in(twin),
             other => other.is_in(twin),
@@ -218,6 +223,13 @@ impl Seen {
     /// Whether another program on the machine was in the numbers.
     pub(super) fn is_disturbed(&self) -> bool {
         DISTURBING.iter().any(|code| self.weakened.contains(*code))
+    }
+
+    /// Whether nothing weakens a number or a comparison.
+    fn is_sound(&self) -> bool {
+        let mut not_run = self.not_run.iter();
+        let is_made = not_run.all(|code| NEEDS.contains(&code.as_str()));
+        self.weakened.is_empty() && self.unequal.is_empty() && is_made
     }
 
     /// Codes of what weakens a number or a comparison; `None` where another program disturbed the
@@ -315,6 +327,38 @@ mod tests {
         let shown = withheld.codes(finds);
         assert_eq!(shown, codes(&["wrong-body", "wrong-body (invalid)"]));
         assert_eq!(suspect.codes(finds), codes(&["wrong-body"]));
+    }
+
+    #[test]
+    fn a_set_up_without_a_fault_must_have_no_finding() {
+        let check = |seen: &Seen, is_sound: bool| {
+            assert_eq!(Finds::Nothing.is_in(seen), is_sound, "{seen:?}");
+            assert_eq!(Finds::Nothing.flags(seen), !is_sound, "{seen:?}");
+        };
+        let noted = Seen {
+            noted: codes(&["co-located"]),
+            not_run: codes(&["rounds-agree"]),
+            bottlenecks: codes(&["cpu-bound"]),
+            ..Seen::default()
+        };
+        check(&noted, true);
+        check(&seen(&["little"], &[]), false);
+        let not_run = codes(&["engine-lag"]);
+        check(
+            &Seen {
+                not_run,
+                ..Seen::default()
+            },
+            false,
+        );
+        let unequal = codes(&["equal-keep-alive"]);
+        check(
+            &Seen {
+                unequal,
+                ..Seen::default()
+            },
+            false,
+        );
     }
 
     #[test]
