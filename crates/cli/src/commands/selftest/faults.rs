@@ -1,5 +1,6 @@
 //! The faults that are planted, each with its clean twin and with what must name it.
 
+mod beyond;
 mod limits;
 mod sound;
 
@@ -22,7 +23,7 @@ pub(super) struct Fault {
 }
 
 /// All faults: wrong answers, connections, upstreams, unequal work, the course of a load, the
-/// engine, other programs, limits, bottlenecks, comparisons, and what is no fault.
+/// engine, other programs, overload, limits, bottlenecks, comparisons, and what is no fault.
 pub(super) fn all() -> Vec<Fault> {
     let mut all = answers();
     all.extend(connections());
@@ -31,6 +32,7 @@ pub(super) fn all() -> Vec<Fault> {
     all.extend(courses());
     all.extend(stops());
     all.extend(engine_and_machine());
+    all.extend(beyond::beyond());
     all.extend(limits::limits());
     all.extend(bottlenecks());
     all.extend(comparisons());

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bakeoff_record::ContenderKind;
+use bakeoff_report::OverloadReport;
 use bakeoff_report::view::{Comparison, Report};
 
 /// R4: by how much a quantile may be off that a known stop makes.
@@ -42,6 +43,8 @@ pub(super) enum Finds {
     NotShown,
     /// This check weakens a number, and nothing says that the second one is better.
     NeverWins(&'static str),
+    /// Beyond its capacity the server is said to do one of these, as `bakeoff overload` says it.
+    Class(&'static [&'static str]),
     /// No check weakens a number or a comparison, and each one could be made.
     Nothing,
 }
@@ -57,6 +60,10 @@ pub(super) struct Seen {
     not_run: BTreeSet<String>,
     unequal: BTreeSet<String>,
     bottlenecks: BTreeSet<String>,
+    /// What the server does beyond its capacity; `None` where it was not asked for more.
+    classes: Option<BTreeSet<String>>,
+    /// Whether something disturbed an overload.
+    is_beside: bool,
     /// Of the first trial.
     p99_ms: Option<f64>,
     /// Whether the second one's rate was shown to be higher or lower, and the ratio's interval.
@@ -87,6 +94,7 @@ impl Finds {
                 .iter()
                 .map(|name| format!("bottleneck {name}"))
                 .collect(),
+            Self::Class(names) => names.iter().map(|name| format!("class {name}")).collect(),
             Self::Refused(texts) => {
                 let each = texts.iter();
                 each.map(|text| format!("refused: \"{text}\"")).collect()
@@ -111,6 +119,7 @@ impl Finds {
             Self::Noted(codes) => any(codes, &seen.noted),
             Self::Unequal(codes) => any(codes, &seen.unequal),
             Self::Bottleneck(names) => any(names, &seen.bottlenecks),
+            Self::Class(names) => seen.classes.as_ref().is_some_and(|seen| any(names, seen)),
             Self::Refused(texts) => seen.printed.as_ref().is_some_and(|printed| {
                 printed.starts_with("code 2\n") && texts.iter().any(|text| printed.contains(text))
             }),
@@ -212,6 +221,18 @@ impl Seen {
         seen
     }
 
+    /// What a report of an overload says of its contenders.
+    pub(super) fn of_overload(report: &OverloadReport) -> Self {
+        let ramps = report.contenders.iter().flat_map(|row| &row.ramps);
+        let classes = ramps.flat_map(|ramp| &ramp.classes);
+        let mut rows = report.contenders.iter();
+        Self {
+            classes: Some(classes.map(|it| it.class.name().to_owned()).collect()),
+            is_beside: rows.any(|row| !row.disturbed.is_empty()),
+            ..Self::default()
+        }
+    }
+
     /// What a line printed, and its exit code.
     pub(super) fn of_line(printed: String) -> Self {
         Self {
@@ -222,7 +243,7 @@ impl Seen {
 
     /// Whether another program on the machine was in the numbers.
     pub(super) fn is_disturbed(&self) -> bool {
-        DISTURBING.iter().any(|code| self.weakened.contains(*code))
+        self.is_beside || DISTURBING.iter().any(|code| self.weakened.contains(*code))
     }
 
     /// Whether nothing weakens a number or a comparison.
@@ -233,9 +254,10 @@ impl Seen {
     }
 
     /// Codes of what weakens a number or a comparison; `None` where another program disturbed the
-    /// run, or it was no campaign.
+    /// run, or no numbers were judged in it.
     pub(super) fn doubts(&self) -> Option<BTreeSet<String>> {
-        let counts = self.printed.is_none() && !self.is_disturbed();
+        let is_judged = self.printed.is_none() && self.classes.is_none();
+        let counts = is_judged && !self.is_disturbed();
         counts.then(|| self.weakened.union(&self.unequal).cloned().collect())
     }
 
@@ -255,6 +277,9 @@ impl Seen {
         let mut add = |kind: &str, name: &str| codes.insert(format!("{kind} {name}"));
         for name in &self.bottlenecks {
             add("bottleneck", name);
+        }
+        for name in self.classes.iter().flatten() {
+            add("class", name);
         }
         if let Some(rate) = &self.rate {
             add("rate", rate.conclusion);
@@ -327,6 +352,22 @@ mod tests {
         let shown = withheld.codes(finds);
         assert_eq!(shown, codes(&["wrong-body", "wrong-body (invalid)"]));
         assert_eq!(suspect.codes(finds), codes(&["wrong-body"]));
+    }
+
+    #[test]
+    fn an_overload_is_held_against_the_class_of_its_server() {
+        let finds = Finds::Class(&["stall", "metastable"]);
+        assert_eq!(finds.named_by(), ["class stall", "class metastable"]);
+        let seen = |classes: &[&str]| Seen {
+            classes: Some(codes(classes)),
+            ..Seen::default()
+        };
+        assert!(finds.is_in(&seen(&["queue", "metastable"])));
+        assert!(!finds.is_in(&seen(&["queue"])) && !finds.flags(&seen(&["queue"])));
+        assert!(!finds.is_in(&Seen::default()), "no overload at all");
+        let shown = seen(&["queue"]).codes(finds);
+        assert_eq!(shown, codes(&["class queue"]));
+        assert_eq!(seen(&["queue"]).doubts(), None);
     }
 
     #[test]
