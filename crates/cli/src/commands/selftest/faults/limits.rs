@@ -36,6 +36,20 @@ pub(super) fn limits() -> Vec<Fault> {
                 })
             },
         ),
+        timed(
+            "server-fd-limit",
+            "R34",
+            "a server may open 64 files, and has 100 clients",
+            Finds::Weakened(&["fd-limit"]),
+            |planted| {
+                let server = "--work 1ms".to_owned();
+                let server = match planted {
+                    true => Server::FewFiles(server, 64),
+                    false => Server::Faulty(server),
+                };
+                Setup::Campaign(Campaign::of("clients = 100", server))
+            },
+        ),
         certain(
             "server-files",
             "R16",
