@@ -26,6 +26,12 @@ A single machine cannot make some things happen to itself, or only by disturbing
 `steal`, `throttled`, `frequency`, `clock-error`, `conntrack`, `softnet-drops`, `udp-drops`,
 `major-faults`, and the checks of other hosts and their links. The tests of `crates/audit` plant
 them into records. `counts-add-up` looks for faults of the engine itself, which has none to plant.
+
+A load engine that a quota holds back is not planted: other programs compute beside it, which the
+documented limits of its checks doubt and do not call invalid. Of all faults only `wrong-body` and
+`starve` must make a number invalid; of the others a doubt is enough. Of the classes of an
+[overload](overload.md) only `crash`, `stall` and `metastable` are asked for, and no fault is planted
+into a search. The tests of `crates/audit` and `crates/search` plant the others into series.
 ";
 
 /// The self-test as Markdown: the answer, a table of faults, and the confusion matrix.
