@@ -30,8 +30,8 @@ them into records. `counts-add-up` looks for faults of the engine itself, which 
 A load engine that a quota holds back is not planted: other programs compute beside it, which the
 documented limits of its checks doubt and do not call invalid. Of all faults only `wrong-body` and
 `starve` must make a number invalid; of the others a doubt is enough. Of the classes of an
-[overload](overload.md) only `crash`, `stall` and `metastable` are asked for, and no fault is planted
-into a search. The tests of `crates/audit` and `crates/search` plant the others into series.
+[overload](overload.md) only `crash`, `stall` and `metastable` are asked for, and no fault is
+planted into a search. The tests of `crates/audit` and `crates/search` plant those into series.
 ";
 
 /// The self-test as Markdown: the answer, a table of faults, and the confusion matrix.
