@@ -79,6 +79,8 @@ pub enum Code {
     SoftnetDrops,
     /// How full the table of tracked connections was.
     Conntrack,
+    /// Files that the server had open, of those that it may.
+    FdLimit,
     /// Connections that found an accept queue of this trial full.
     ListenOverflows,
     /// How full the accept queues of this trial were.
@@ -208,6 +210,7 @@ impl Code {
             Self::MajorFaults => ("major-faults", "R34", LATENCY),
             Self::SoftnetDrops => ("softnet-drops", "R34", PACED),
             Self::Conntrack => ("conntrack", "R34", PACED),
+            Self::FdLimit => ("fd-limit", "R34", PACED),
             Self::ListenOverflows => ("listen-overflows", "R37", LATENCY),
             Self::AcceptQueue => ("accept-queue", "R37", LATENCY),
             Self::ForeignOverflow => ("foreign-overflow", "R37", LATENCY),

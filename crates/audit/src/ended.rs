@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::limits::{
     WORKER_CPU_S, WORKER_LIVED_S, WORKER_LOST_SHARE, WORKER_LOST_WITHIN_S, WORKER_SHARE,
 };
-use crate::words::{count, percent};
+use crate::figures::{count, percent};
 
 /// How far two times of one reading may be apart, seconds.
 const SAME_S: f64 = 1e-6;

@@ -109,6 +109,8 @@ pub const FREQUENCY_SUSPECT_SHARE: f64 = 0.10;
 pub const PRESSURE_SHARE: f64 = 0.01;
 /// R34: share of the table of tracked connections from which new ones may be refused.
 pub const CONNTRACK_SHARE: f64 = 0.85;
+/// R34: share of the files that a server may open from which the next connection may find none.
+pub const SERVER_FILES_SHARE: f64 = 0.95;
 /// R32: share by which a server's own count of requests may differ from ours, besides what was in
 /// flight at either end.
 pub const COUNTED_SHARE: f64 = 0.01;

@@ -41,7 +41,8 @@ pub enum OverloadClass {
     Queue,
     /// For seconds it answers nothing, and requests wait.
     Stall,
-    /// Right answers fall below half of their peak.
+    /// Right answers fall far below their peak: at twice the capacity below 80 % of it, elsewhere
+    /// below half.
     Collapse,
     /// It ends, or a process of it that does the work.
     Crash,

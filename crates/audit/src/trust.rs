@@ -226,6 +226,7 @@ fn plain(code: Code) -> &'static str {
         Code::MajorFaults => "the server waited for a disk",
         Code::SoftnetDrops | Code::UdpDrops | Code::HostDrops => "packets were dropped",
         Code::ListenOverflows | Code::AcceptQueue => "an accept queue was full",
+        Code::FdLimit => "the server had too few files for its connections",
         Code::LinkRoom => "a link was full",
         Code::LinkMeasured => "a link was not measured, or changed",
         Code::Way => "much of the latency is the way between hosts",

@@ -386,6 +386,50 @@ fn an_accept_queue_near_its_limit_is_in_the_latencies() {
     );
 }
 
+/// A server that may open 64 files: beyond them connections wait to be accepted.
+#[test]
+fn a_server_without_a_file_left_keeps_connections_waiting() {
+    let server = |files: u32, limit: Option<u64>, queue: u64| {
+        judge(SOUND, move |trial| {
+            let crew = trial.work.as_mut().and_then(|work| work.crew.as_mut());
+            crew.expect("its processes are known").open_files = limit;
+            for tick in &mut trial.usage.trees[0].ticks {
+                tick.open_files = Some(files);
+            }
+            let tick = |at_s| ListenerTick {
+                at_s,
+                port: 8080,
+                role: Role::Server,
+                queue,
+                limit: Some(1024),
+            };
+            trial.usage.listeners = vec![tick(0.1), tick(2.0), tick(4.0)];
+        })
+    };
+    let full = server(64, Some(64), 144);
+    assert_eq!(reported(&full), ["fd-limit: rate suspect, latency suspect"]);
+    assert_eq!(
+        text_of(&full, Code::FdLimit),
+        "the server had 64 of at most 64 files open, and 144 connections or more waited to be \
+         accepted all the time: raise its limit of open files"
+    );
+    let nobody_waits = server(64, Some(64), 0);
+    assert_eq!(reported(&nobody_waits), [""; 0]);
+    let level = nobody_waits.check(Code::FdLimit).map(|check| check.level);
+    assert_eq!(level, Some(Level::Note));
+    for (files, limit) in [(60, Some(64)), (64, Some(1024)), (64, None)] {
+        let roomy = server(files, limit, 144);
+        assert_eq!(reported(&roomy), [""; 0], "{files} of {limit:?}");
+        assert!(roomy.check(Code::FdLimit).is_none());
+    }
+    let hungry = judge(SOUND, |trial| {
+        let crew = trial.work.as_mut().and_then(|work| work.crew.as_mut());
+        crew.expect("its processes are known").open_files = Some(40);
+        result(trial).observed.clients.none = 1;
+    });
+    assert!(text_of(&hungry, Code::FdLimit).contains("and 1 of 10 clients had no answer"));
+}
+
 #[test]
 fn other_programs_in_a_part_of_the_window_are_in_its_slowest_requests() {
     let for_half_a_second = |cores: f64| {

@@ -83,7 +83,7 @@ pub use redaction::{Redacted, Redaction};
 pub use safe::{json_safe, plain, plain_lines};
 pub use schema::report_schema;
 pub use selftest::{
-    FaultRow, Pairs, SELFTEST_SCHEMA, SelfTest, SelfTestRig, Tally, selftest_json,
+    Doubts, FaultRow, Pairs, SELFTEST_SCHEMA, SelfTest, SelfTestRig, Tally, selftest_json,
     selftest_markdown, selftest_text,
 };
 pub use site::{

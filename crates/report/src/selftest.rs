@@ -75,6 +75,8 @@ pub struct FaultRow {
     pub with: Tally,
     /// What was seen of the same set-up without it.
     pub without: Tally,
+    /// What was doubted of its numbers without it, by any check.
+    pub doubts: Doubts,
     /// Why this machine does not allow it to be planted; `None` where it does.
     pub left_out: Option<String>,
     /// Why its set-up, or that of its twin, could not be carried out though the machine allows it.
@@ -96,6 +98,17 @@ pub struct Tally {
     pub seen: BTreeMap<String, u32>,
 }
 
+/// What clean twins were doubted for that nothing else on the machine disturbed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Doubts {
+    /// Runs that were not disturbed.
+    pub undisturbed: u32,
+    /// Of them those in which a check weakened a number or a comparison, whatever the fault is.
+    pub weakened: u32,
+    /// These checks, by code: in how many of the runs.
+    pub by: BTreeMap<String, u32>,
+}
+
 /// Pairs of equal servers, compared as if they were two.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Pairs {
@@ -113,6 +126,43 @@ impl Tally {
         for code in seen {
             *self.seen.entry(code.clone()).or_default() += 1;
         }
+    }
+}
+
+impl Doubts {
+    /// Adds a run that was not disturbed, with the codes of what weakened it.
+    pub fn add(&mut self, codes: &BTreeSet<String>) {
+        self.undisturbed += 1;
+        self.weakened += u32::from(!codes.is_empty());
+        for code in codes {
+            *self.by.entry(code.clone()).or_default() += 1;
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.undisturbed += other.undisturbed;
+        self.weakened += other.weakened;
+        for (code, runs) in &other.by {
+            *self.by.entry(code.clone()).or_default() += runs;
+        }
+    }
+
+    /// In a sentence; `None` where every run was disturbed.
+    fn text(&self) -> Option<String> {
+        let weakened = match self.weakened {
+            0 => "none".to_owned(),
+            runs => runs.to_string(),
+        };
+        let by = match self.by.is_empty() {
+            true => String::new(),
+            false => format!(", by {}", most_frequent(&self.by)),
+        };
+        (self.undisturbed > 0).then(|| {
+            format!(
+                "Of {} undisturbed twins, {weakened} had any number weakened{by}.",
+                self.undisturbed
+            )
+        })
     }
 }
 
@@ -155,6 +205,13 @@ impl SelfTest {
     pub fn twins(&self) -> (u32, u32) {
         let each = |of: fn(&Tally) -> u32| self.faults.iter().map(|row| of(&row.without)).sum();
         (each(|tally| tally.named), each(|tally| tally.runs))
+    }
+
+    /// What undisturbed twins were doubted for, of all.
+    pub fn doubts(&self) -> Doubts {
+        let mut all = Doubts::default();
+        self.faults.iter().for_each(|row| all.merge(&row.doubts));
+        all
     }
 
     /// Whether it came to its end and all limits hold; those on twins and pairs are not asked
@@ -207,6 +264,7 @@ impl SelfTest {
             share(flagged, twins),
             percent(TWINS_SHARE)
         ));
+        lines.extend(self.doubts().text());
         if self.pairs.compared > 0 {
             let Pairs { compared, winners } = self.pairs;
             lines.push(format!(
@@ -252,7 +310,7 @@ pub fn selftest_json(test: &SelfTest) -> String {
         "schema": SELFTEST_SCHEMA,
         "holds": test.holds(),
         "missed": test.missed().iter().map(|row| &row.name).collect::<Vec<_>>(),
-        "twins": {"runs": twins, "flagged": flagged},
+        "twins": {"runs": twins, "flagged": flagged, "doubts": test.doubts()},
         "limits": {"found_share": FOUND_SHARE, "twins_share": TWINS_SHARE,
                    "winners_share": WINNERS_SHARE},
         "selftest": test,
@@ -271,13 +329,17 @@ fn of(part: u32, all: u32) -> String {
 
 /// What was seen, most frequent first: `engine-kept 5, other-load 4`.
 fn seen(tally: &Tally) -> String {
-    let mut all: Vec<(&String, &u32)> = tally.seen.iter().collect();
-    all.sort_by_key(|(code, runs)| (std::cmp::Reverse(**runs), code.as_str()));
-    let each = all.iter().map(|(code, runs)| format!("{code} {runs}"));
-    let text = each.collect::<Vec<_>>().join(", ");
+    let text = most_frequent(&tally.seen);
     if text.is_empty() {
         "-".to_owned()
     } else {
         text
     }
+}
+
+fn most_frequent(codes: &BTreeMap<String, u32>) -> String {
+    let mut all: Vec<(&String, &u32)> = codes.iter().collect();
+    all.sort_by_key(|(code, runs)| (std::cmp::Reverse(**runs), code.as_str()));
+    let each = all.iter().map(|(code, runs)| format!("{code} {runs}"));
+    each.collect::<Vec<_>>().join(", ")
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use bakeoff_plan::{Arrival, Load, LoadModel, Search, goals};
 use bakeoff_record::{
     Attempt, ContenderKind, Course, DuePart, Histogram, Interval, LoadResult, Outcome, Record,
-    ScheduleKept, StepTime, TrialEnd, TrialRecord,
+    Role, ScheduleKept, StepTime, TreeTick, TreeUsage, TrialEnd, TrialRecord, Usage,
 };
 use bakeoff_report::{
     FindReport, Redacted, SiteOptions, TextOptions, find_csv, find_html, find_json, find_markdown,
@@ -264,6 +264,78 @@ fn a_confirmation_that_the_engine_spoiled_is_not_the_servers() {
         "(generator-limited: the load engine was too late or too busy in the confirming trials)";
     assert!(nginx.ends_with(why), "{nginx}");
     assert!(row.upper_per_s.is_some(), "{row:#?}");
+}
+
+/// A server that waits for 20 ms and works for so many of 1,000: its 100 connections are taken at
+/// 5,000/s.
+fn waits(record: &mut Record, contender: &str, busy: f64) {
+    for trial in &mut record.trials {
+        let (LoadModel::Open { rate_per_s, .. }, true) =
+            (&trial.load.model, trial.contender == contender)
+        else {
+            continue;
+        };
+        let length_s = trial.load.duration_s;
+        let result = trial.result.as_mut().unwrap();
+        let in_flight = (rate_per_s * 0.02).min(100.0) as u64;
+        result.observed.in_flight.counts = vec![in_flight; 100];
+        result.service.record_n(20_000_000, result.requests.ok);
+        let tick = |at_s: f64| TreeTick {
+            at_s,
+            cpu_user_s: at_s * busy,
+            ..TreeTick::default()
+        };
+        trial.usage = Usage {
+            trees: vec![TreeUsage {
+                role: Role::Server,
+                cpu_source: "cgroup".to_owned(),
+                ticks: vec![tick(0.0), tick(length_s)],
+            }],
+            ..Usage::default()
+        };
+    }
+}
+
+#[test]
+fn a_bound_of_the_connections_is_not_the_servers() {
+    let capacities = [("nginx-default", 5_000.0), ("caddy-default", 3_100.0)];
+    let mut record = carried_out(&capacities);
+    waits(&mut record, "nginx-default", 0.1);
+    let report = view(record);
+    let row = &report.contenders[0];
+    assert_eq!(row.irregular.map(|it| it.name()), Some("connections-taken"));
+    assert_eq!(row.upper_per_s, None);
+    let answer = &report.answer[0];
+    let nginx = answer.split("; ").next().unwrap();
+    assert!(
+        nginx.starts_with("nginx-default carries at least 4,") || nginx.contains("at least 5,"),
+        "{nginx}"
+    );
+    let taken = "all 100 connections were taken, while the server was 10 % busy";
+    assert!(nginx.contains(taken), "{nginx}");
+    // Nor is it held against a contender that is at its own end.
+    assert!(!report.answer.iter().any(|line| line.contains("times as")));
+    for document in [
+        find_text(
+            &report,
+            TextOptions {
+                width: 400,
+                ..OPTIONS
+            },
+        ),
+        find_markdown(&report, false),
+        find_csv(&report),
+        find_html(&report),
+        find_json(&report),
+    ] {
+        assert!(document.contains("connections-taken"), "{document}");
+    }
+    assert!(find_json(&report).contains("take a higher -c"));
+    assert!(report.why_not_valid(true).is_some());
+    // One that works all the time is at its end.
+    let mut record = carried_out(&capacities);
+    waits(&mut record, "nginx-default", 0.97);
+    assert_eq!(view(record).contenders[0].irregular, None);
 }
 
 /// Trials that confirm show less than those of the search did, and the bound is lowered.

@@ -11,7 +11,8 @@ mod goldens;
 use std::collections::BTreeSet;
 
 use bakeoff_report::{
-    FaultRow, Pairs, SelfTest, SelfTestRig, Tally, selftest_json, selftest_markdown, selftest_text,
+    Doubts, FaultRow, Pairs, SelfTest, SelfTestRig, Tally, selftest_json, selftest_markdown,
+    selftest_text,
 };
 
 use goldens::check;
@@ -23,6 +24,16 @@ fn tally(runs: u32, named: u32, seen: &[&str]) -> Tally {
         tally.add(run < named, &seen);
     }
     tally
+}
+
+/// Runs that nothing disturbed, each with what weakened it.
+fn doubts(runs: &[&[&str]]) -> Doubts {
+    let mut doubts = Doubts::default();
+    for codes in runs {
+        let codes: BTreeSet<String> = codes.iter().map(|&code| code.to_owned()).collect();
+        doubts.add(&codes);
+    }
+    doubts
 }
 
 /// A run that other programs disturbed each time.
@@ -42,6 +53,7 @@ fn row(name: &str, with: Tally, without: Tally) -> FaultRow {
         named_by: vec![name.to_owned()],
         with,
         without,
+        doubts: Doubts::default(),
         left_out: None,
         failed: None,
     }
@@ -49,6 +61,18 @@ fn row(name: &str, with: Tally, without: Tally) -> FaultRow {
 
 /// One fault that is found, one that is missed, one that is left out; 1 of 10 twins is flagged.
 fn mixed() -> SelfTest {
+    let mut wrong_body = row(
+        "wrong-body",
+        tally(5, 4, &["wrong-body", "steal"]),
+        tally(5, 1, &["steal"]),
+    );
+    wrong_body.doubts = doubts(&[&["engine-lag"], &[]]);
+    let mut hang = row(
+        "hang",
+        disturbed(tally(5, 3, &["recovered"])),
+        tally(5, 0, &[]),
+    );
+    hang.doubts = doubts(&[&["engine-lag", "not-steady"], &[], &[]]);
     let left_out = FaultRow {
         left_out: Some("there is no | network\u{1b}[2J here".to_owned()),
         ..row("ports", Tally::default(), Tally::default())
@@ -65,19 +89,7 @@ fn mixed() -> SelfTest {
         },
         quick: false,
         ended_early: None,
-        faults: vec![
-            row(
-                "wrong-body",
-                tally(5, 4, &["wrong-body", "steal"]),
-                tally(5, 1, &["steal"]),
-            ),
-            row(
-                "hang",
-                disturbed(tally(5, 3, &["recovered"])),
-                tally(5, 0, &[]),
-            ),
-            left_out,
-        ],
+        faults: vec![wrong_body, hang, left_out],
         pairs: Pairs {
             compared: 40,
             winners: 2,
@@ -140,6 +152,26 @@ fn what_was_left_out_is_named_and_what_failed_breaks_the_limits() {
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
+}
+
+/// A twin is flagged for its own fault alone; what other checks say of it is said beside that.
+#[test]
+fn what_any_check_doubted_of_undisturbed_twins_is_said_in_every_format() {
+    let mut test = mixed();
+    let said = "Of 5 undisturbed twins, 2 had any number weakened, by engine-lag 2, not-steady 1.";
+    assert!(selftest_text(&test, 100, false).contains(said));
+    assert!(selftest_markdown(&test).contains(said));
+    let document: serde_json::Value = serde_json::from_str(&selftest_json(&test)).unwrap();
+    let of_all = &document["twins"]["doubts"];
+    assert_eq!(of_all["undisturbed"], 5);
+    assert_eq!(of_all["weakened"], 2);
+    assert_eq!(of_all["by"]["engine-lag"], 2);
+    test.faults[0].doubts = doubts(&[&[], &[]]);
+    test.faults[1].doubts = Doubts::default();
+    let said = "Of 2 undisturbed twins, none had any number weakened.";
+    assert!(selftest_text(&test, 100, false).contains(said));
+    test.faults[0].doubts = Doubts::default();
+    assert!(!selftest_text(&test, 100, false).contains("undisturbed"));
 }
 
 #[test]

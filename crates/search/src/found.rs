@@ -11,6 +11,7 @@ use crate::curve::{self, CurvePoint};
 use crate::judged::{Judged, Why, judge};
 use crate::progress::{Confirmed, LOST_MAX, Progress, TRIALS_MAX};
 use crate::seen::{Came, Measured, Purpose, Seen};
+use crate::taken::why_taken;
 use crate::unseen::unseen;
 
 /// Share of the yardstick's rate from which a bound may be that of the load engine (method R10).
@@ -24,6 +25,8 @@ const BEYOND: f64 = 1.1;
 pub enum Irregular {
     /// The load engine, and not the server, is what ends above the lower bound, or may be.
     GeneratorLimited,
+    /// The connections of the load, and not the server, are what ends above the lower bound.
+    ConnectionsTaken,
     /// No rate meets the goal, however low.
     NoLower,
     /// Longer trials missed it at every rate that they tried, below the lower bound too.
@@ -48,6 +51,7 @@ impl Irregular {
     pub fn name(self) -> &'static str {
         match self {
             Self::GeneratorLimited => "generator-limited",
+            Self::ConnectionsTaken => "connections-taken",
             Self::NoLower => "no-lower",
             Self::NotConfirmed => "not-confirmed",
             Self::TooFewRequests => "too-few-requests",
@@ -160,8 +164,9 @@ impl Progress<'_> {
         let (irregular, why) = self.irregular(goal, yardstick_per_s);
         let is_limited = irregular == Some(Irregular::GeneratorLimited);
         let is_ceiling = why_ceiling(bounds, yardstick_per_s).is_some();
-        if is_limited && is_ceiling && rates.cap(bounds).is_none() {
-            // What ends there may be the engine's ceiling.
+        let is_taken = irregular == Some(Irregular::ConnectionsTaken);
+        if is_taken || (is_limited && is_ceiling && rates.cap(bounds).is_none()) {
+            // What ends there is the connections, or may be the engine's ceiling.
             upper = None;
         }
         let found = Found {
@@ -334,7 +339,11 @@ fn of_bounds(
             let why = "the load engine was too late or too busy in the confirming trials";
             (Some(Irregular::GeneratorLimited), Some(why.to_owned()))
         }
-        (Some(_), Some(_)) => (None, None),
+        (Some(_), Some(_)) => {
+            let upper = kept(progress, goal, bounds).bounds.upper;
+            let taken = upper.and_then(|upper| why_taken(progress, goal, upper));
+            (taken.as_ref().map(|_| Irregular::ConnectionsTaken), taken)
+        }
         (None, _) => {
             let least = progress.range(goal, closed_per_s).least;
             let why = format!(
@@ -403,7 +412,7 @@ pub(crate) fn failed_share(measured: &Measured) -> Option<f64> {
     (measured.due > 0).then(|| measured.failed() as f64 / measured.due as f64)
 }
 
-fn shown(rate: f64) -> String {
+pub(crate) fn shown(rate: f64) -> String {
     match rate {
         rate if rate >= 100.0 => format!("{rate:.0}"),
         rate => format!("{rate}"),

@@ -204,6 +204,7 @@ mod tests {
                 end: 1.0,
             }),
             engine: Engine::default(),
+            places: Box::default(),
         };
         change(&mut measured);
         Seen {

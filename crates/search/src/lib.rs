@@ -22,6 +22,7 @@ mod judged;
 mod progress;
 mod seen;
 mod stage;
+mod taken;
 mod unseen;
 
 pub use campaign::{Quest, quests, sought, yardstick};
@@ -31,3 +32,4 @@ pub use found::{Found, Irregular, Standing, TrialFound};
 pub use judged::{Judged, Why, judge};
 pub use progress::{Budget, CLOSED_S, Progress, Step, TRIALS_MAX};
 pub use seen::{Backlog, Came, Engine, Measured, Purpose, Seen, Slip};
+pub use taken::Places;

@@ -3,6 +3,8 @@
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Histogram, LoadResult, Outcome, TrialEnd, TrialRecord};
 
+use crate::taken::Places;
+
 /// What a trial of a search is for. It is a part of the trial's load name, so that trials of
 /// different purposes are cells of their own.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -104,6 +106,8 @@ pub struct Measured {
     pub backlog: Option<Backlog>,
     /// What the engine did.
     pub engine: Engine,
+    /// How far the connections were taken.
+    pub places: Box<Places>,
 }
 
 impl Measured {
@@ -197,7 +201,7 @@ fn came(record: &TrialRecord) -> Came {
         return Came::Died;
     }
     match (&record.end, &record.result) {
-        (TrialEnd::Measured, Some(result)) => Came::Measured(measured(result)),
+        (TrialEnd::Measured, Some(result)) => Came::Measured(measured(record, result)),
         (TrialEnd::Measured, None) => Came::Lost("nothing was measured".to_owned()),
         (TrialEnd::Failed { cause, .. }, _) => Came::Lost(cause.clone()),
         (TrialEnd::Skipped { reason, .. } | TrialEnd::Unsupported { reason }, _) => {
@@ -207,7 +211,7 @@ fn came(record: &TrialRecord) -> Came {
     }
 }
 
-fn measured(result: &LoadResult) -> Measured {
+fn measured(record: &TrialRecord, result: &LoadResult) -> Measured {
     let schedule = result.schedule.as_ref();
     Measured {
         due: result.requests.asked(),
@@ -228,6 +232,7 @@ fn measured(result: &LoadResult) -> Measured {
                 .asked()
                 .saturating_sub(result.requests.begun),
         },
+        places: Box::new(Places::of(record, result)),
     }
 }
 

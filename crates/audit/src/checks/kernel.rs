@@ -1,7 +1,7 @@
 //! What the kernel says of processors, memory, disks and network while the window lasted (R34,
 //! R36): facts that explain a number, and few that take it away.
 
-use bakeoff_record::{HostTick, Pressure};
+use bakeoff_record::{HostTick, Pressure, Role};
 use bakeoff_stats::server_tree;
 
 use crate::check::{Check, Level};
@@ -9,6 +9,7 @@ use crate::code::Code;
 use crate::figures::count;
 use crate::limits::{
     CONNTRACK_SHARE, FREQUENCY_NOTE_SHARE, FREQUENCY_SUSPECT_SHARE, PRESSURE_SHARE,
+    SERVER_FILES_SHARE,
 };
 use crate::number::Number;
 use crate::subject::{Subject, mean_frequency_mhz};
@@ -22,6 +23,7 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.extend(major_faults(subject));
     checks.extend(softnet(subject));
     checks.extend(conntrack(subject));
+    checks.extend(server_files(subject));
 }
 
 /// Mean frequency against the median of the campaign's trials.
@@ -129,6 +131,62 @@ fn conntrack(subject: &Subject<'_>) -> Option<Check> {
         count(limit)
     );
     Some(Check::new(Code::Conntrack, level, text).figures(share, CONNTRACK_SHARE))
+}
+
+/// Files that the server's processes had open, where that is near what they may: a connection for
+/// which there is none left is not accepted. Those that do not listen count too, and have few.
+fn server_files(subject: &Subject<'_>) -> Option<Check> {
+    let crew = subject.trial.work.as_ref()?.crew.as_ref()?;
+    let each = crew.open_files.filter(|limit| *limit > 0)?;
+    let limit = each.saturating_mul(u64::from(crew.listening.max(1)));
+    let window = 0.0..=subject.result.measured_s;
+    let ticks = server_tree(&subject.trial.usage)?.ticks.iter();
+    let inside = ticks.filter(|tick| window.contains(&tick.at_s));
+    let most = u64::from(inside.filter_map(|tick| tick.open_files).max()?);
+    let share = most as f64 / limit as f64;
+    if share <= SERVER_FILES_SHARE {
+        return None;
+    }
+    let text = format!(
+        "the server had {} of at most {} files open",
+        count(most),
+        count(limit)
+    );
+    let check = match waits(subject) {
+        Some(waits) => {
+            let text = format!("{text}, and {waits}: raise its limit of open files");
+            Check::new(Code::FdLimit, Level::Suspect, text)
+        }
+        None => Check::note(Code::FdLimit, format!("{text}, and nobody waited for one")),
+    };
+    Some(check.figures(share, SERVER_FILES_SHARE))
+}
+
+/// Who may have waited for a file of the server.
+fn waits(subject: &Subject<'_>) -> Option<String> {
+    let (clients, requests) = (&subject.result.observed.clients, &subject.result.requests);
+    let hungry = clients.none.max(clients.waiting_long);
+    if hungry > 0 {
+        let all = count(clients.count);
+        return Some(format!("{} of {all} clients had no answer", count(hungry)));
+    }
+    let asked = requests.asked();
+    let failed = asked.saturating_sub(requests.ok);
+    if failed > 0 {
+        return Some(format!(
+            "{} of {} requests failed",
+            count(failed),
+            count(asked)
+        ));
+    }
+    let window = 0.0..=subject.result.measured_s;
+    let readings = subject.trial.usage.listeners.iter();
+    let own = readings.filter(|it| it.role == Role::Server && window.contains(&it.at_s));
+    let least = own.map(|it| it.queue).min().filter(|queue| *queue > 0)?;
+    let least = count(least);
+    Some(format!(
+        "{least} connections or more waited to be accepted all the time"
+    ))
 }
 
 /// Growth of a counter of the host over the window.

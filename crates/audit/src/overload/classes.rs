@@ -1,7 +1,7 @@
 //! Classes of a step, with the figures that each rests on.
 
 use super::series::{Kind, Kinds, Part, Series, Step};
-use super::{OverloadClass, OverloadFound};
+use super::{OverloadClass, OverloadFound, TWICE, underrated};
 use crate::figures::{milliseconds, percent, seconds};
 use crate::limits::{SEND_LAG_NS, SEND_LAG_SHARE};
 
@@ -9,7 +9,9 @@ use crate::limits::{SEND_LAG_NS, SEND_LAG_SHARE};
 const SHARE: f64 = 0.01;
 /// Time without any answer from which a server stalls, seconds (R38).
 const STALL_S: f64 = 2.0;
-/// Share of its peak below which goodput has collapsed.
+/// Share of its peak below which goodput has collapsed at twice the capacity (R38).
+const COLLAPSED_AT_TWICE: f64 = 0.8;
+/// The same at any other share of the capacity, of which R38 says nothing.
 const COLLAPSED: f64 = 0.5;
 /// How much longer than 99 % of the answers before half of them must take, and by how much.
 const QUEUE_FACTOR: f64 = 4.0;
@@ -217,17 +219,49 @@ fn queue(series: &Series, step: &Step, before: &Before, is_quick: bool) -> Optio
     Some(format!("{took}{gave_up}"))
 }
 
+/// Right answers are far below their peak, though as many were asked for.
 fn collapse(series: &Series, step: &Step) -> Option<String> {
     let peak = series.peak_per_s().filter(|peak| *peak > 0.0)?;
     let ok = step.ok_per_s?;
     let asked_enough = step.rate_per_s >= CARRIED * peak;
-    (asked_enough && ok < COLLAPSED * peak).then(|| {
+    // Requests that the load engine could not send are missing from its right answers.
+    let all_sent = step.share_of(Kind::Local) < SHARE;
+    let has_collapsed = ok < COLLAPSED * peak || has_collapsed_at_twice(series, step, ok / peak);
+    (asked_enough && all_sent && has_collapsed).then(|| {
         format!(
             "right answers fell to {:.0}/s, {} of the peak of {peak:.0}/s,",
             ok,
             percent(ok / peak)
         )
     })
+}
+
+/// Whether goodput at twice the capacity is below 80 % of its peak, and stays there: one pause, or
+/// one good moment at the peak, is no collapse. So even the better half of the step must be below
+/// 80 % of a rate that another step kept up in both of its halves.
+fn has_collapsed_at_twice(series: &Series, step: &Step, of_peak: f64) -> bool {
+    let is_twice = TWICE.contains(&step.share) && underrated(series, series.peak_per_s()).is_none();
+    if !is_twice || of_peak >= COLLAPSED_AT_TWICE {
+        return false;
+    }
+    let kept = series.steps.iter().filter(|one| one.is_measured());
+    let kept = kept.filter_map(|one| halves(series, one));
+    let kept = kept.map(|(first, second)| first.min(second));
+    let kept = kept.reduce(f64::max).unwrap_or(0.0);
+    halves(series, step)
+        .is_some_and(|(first, second)| first.max(second) < COLLAPSED_AT_TWICE * kept)
+}
+
+/// Right answers per second in the first and in the second half of a step.
+fn halves(series: &Series, step: &Step) -> Option<(f64, f64)> {
+    let parts = series.parts_of(step);
+    let (first, second) = parts.split_at(parts.len() / 2);
+    let per_s = |parts: &[Part]| {
+        let length_s: f64 = parts.iter().map(|part| part.length_s).sum();
+        let ok: u64 = parts.iter().map(|part| part.ok).sum();
+        (length_s > 0.0).then(|| ok as f64 / length_s)
+    };
+    per_s(first).zip(per_s(second))
 }
 
 /// The longest time without any answer, where requests waited; before the server ended.

@@ -256,27 +256,97 @@ fn a_stall_of_a_slow_server_goes_on_where_nothing_is_due() {
     assert_eq!(slow(0.0..0.0, &|_| false), None);
 }
 
+/// A server that gives so much at 150 % of its capacity and so much at twice.
+fn gives(at_150: u64, at_twice: impl Fn(f64) -> u64) -> Series {
+    series(&|at, rate, part| {
+        let most = match rate {
+            rate if rate > 1.9 * CAPACITY => at_twice(at),
+            rate if rate > CAPACITY => at_150,
+            _ => return,
+        };
+        slow(part, 900);
+        part.failed.add(Kind::Timeout, part.due - most);
+        part.ok = most;
+    })
+}
+
 #[test]
-fn goodput_below_half_of_its_peak_is_a_collapse() {
-    let falls = |to: u64| {
-        series(&move |_, rate, part| {
-            if rate > 1.9 * CAPACITY {
-                part.failed.add(Kind::Timeout, part.due - to);
-                part.ok = to;
-            } else if rate > CAPACITY {
-                slow(part, 900);
-            }
-        })
-    };
+fn goodput_below_80_percent_of_its_peak_at_twice_the_capacity_is_a_collapse() {
     use OverloadClass::{Collapse, Queue};
-    let judged = check(&falls(400), &[Queue, Collapse]);
-    assert_eq!(judged.goodput_at_twice, Some(0.4));
-    let evidence = &judged.classes[1].evidence;
-    assert!(
-        evidence.contains("fell to 400/s, 40 % of the peak of 1000/s"),
-        "{evidence}"
-    );
-    check(&falls(600), &[Queue]);
+    for (most, goodput, what) in [
+        (400, 0.4, "fell to 400/s, 40 % of the peak of 1000/s"),
+        (700, 0.7, "fell to 700/s, 70 % of the peak of 1000/s"),
+        (790, 0.79, "fell to 790/s, 79 % of the peak of 1000/s"),
+    ] {
+        let judged = check(&gives(1000, |_| most), &[Queue, Collapse]);
+        assert_eq!(judged.goodput_at_twice, Some(goodput));
+        let evidence = &judged.classes[1].evidence;
+        assert!(evidence.contains(what), "{evidence}");
+        assert!(evidence.ends_with("at 200 % of the capacity"), "{evidence}");
+    }
+    for most in [810, 1000] {
+        check(&gives(1000, |_| most), &[Queue]);
+    }
+}
+
+#[test]
+fn elsewhere_a_collapse_is_half_of_the_peak() {
+    use OverloadClass::{Collapse, Queue};
+    check(&gives(700, |_| 900), &[Queue]);
+    let judged = check(&gives(400, |_| 900), &[Queue, Collapse]);
+    assert_eq!(judged.classes[1].step, 2);
+    // Where the capacity is more than was taken as it, the step of 200 % is not at twice of it.
+    let more = series(&|_, rate, part| {
+        let most = if rate > 1.9 * CAPACITY { 1100 } else { 1500 };
+        if rate > CAPACITY {
+            slow(part, 900);
+            part.ok = most;
+        }
+    });
+    check(&more, &[Queue]);
+}
+
+/// In a short step a pause takes much of its goodput, and one good moment makes a peak.
+#[test]
+fn neither_a_pause_nor_a_single_good_moment_makes_a_collapse() {
+    use OverloadClass::{Collapse, Queue};
+    let paused = gives(1000, |at| match at as u64 {
+        61 | 63 | 65 | 67 | 69 => 0,
+        _ => 900,
+    });
+    let judged = check(&paused, &[Queue]);
+    assert!(judged.goodput_at_twice.is_some_and(|it| it < 0.8));
+    // The same pauses throughout the step are how the server is.
+    let always = gives(1000, |at| match at as u64 % 3 {
+        0 => 0,
+        _ => 900,
+    });
+    check(&always, &[Queue, Collapse]);
+    // 1,300/s in half of a step is not what the server keeps up.
+    let good_moment = series(&|at, rate, part| {
+        if rate > CAPACITY {
+            slow(part, 900);
+            part.ok = if rate > 1.9 * CAPACITY { 850 } else { 900 };
+            if (40.0..50.0).contains(&at) {
+                part.ok = 1300;
+            }
+        }
+    });
+    let judged = check(&good_moment, &[Queue]);
+    assert!(judged.goodput_at_twice.is_some_and(|it| it < 0.8));
+}
+
+#[test]
+fn what_the_load_engine_could_not_send_is_no_collapse() {
+    let unsent = series(&|_, rate, part| {
+        if rate > CAPACITY {
+            part.failed.add(Kind::Local, part.due - 600);
+            part.ok = 600;
+        }
+    });
+    let judged = check(&unsent, &[]);
+    let why = judged.unsaid.join(" ");
+    assert!(why.contains("no file, port or memory"), "{why}");
 }
 
 #[test]

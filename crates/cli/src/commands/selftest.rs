@@ -282,6 +282,9 @@ impl Test {
             break seen;
         };
         let row = &mut self.result.faults[place];
+        if let Some(doubts) = seen.doubts().filter(|_| !planted) {
+            row.doubts.add(&doubts);
+        }
         let tally: &mut Tally = if planted {
             &mut row.with
         } else {

@@ -3,6 +3,7 @@
 mod curves;
 mod endings;
 mod sim;
+mod taken;
 
 use std::time::Duration;
 
@@ -454,6 +455,7 @@ fn threshold(capacity: f64, blurred: f64, random: &mut Random, step: &Step) -> S
             punctual: None,
             backlog: fitted(&[(0.0, 0.0), (step.length_s(), 0.0)]),
             engine: Engine::default(),
+            places: Box::default(),
         }),
     }
 }

@@ -1,5 +1,9 @@
 //! The faults that are planted, each with its clean twin and with what must name it.
 
+mod beyond;
+mod limits;
+mod sound;
+
 use super::seen::Finds;
 use super::setup::{Campaign, Disturber, On, Server, Setup};
 
@@ -19,7 +23,7 @@ pub(super) struct Fault {
 }
 
 /// All faults: wrong answers, connections, upstreams, unequal work, the course of a load, the
-/// engine, other programs, limits, bottlenecks, comparisons.
+/// engine, other programs, overload, limits, bottlenecks, comparisons, and what is no fault.
 pub(super) fn all() -> Vec<Fault> {
     let mut all = answers();
     all.extend(connections());
@@ -28,9 +32,11 @@ pub(super) fn all() -> Vec<Fault> {
     all.extend(courses());
     all.extend(stops());
     all.extend(engine_and_machine());
-    all.extend(limits());
+    all.extend(beyond::beyond());
+    all.extend(limits::limits());
     all.extend(bottlenecks());
     all.extend(comparisons());
+    all.extend(sound::sound());
     all
 }
 
@@ -76,7 +82,7 @@ fn answers() -> Vec<Fault> {
             "wrong-body",
             "R15",
             "a server sends one body in 20 with other bytes of the same length",
-            Finds::Weakened(&["wrong-body"]),
+            Finds::Invalid(&["wrong-body"]),
             |planted| closed(planted, "--fault wrong-body"),
         ),
         certain(
@@ -152,7 +158,7 @@ fn connections() -> Vec<Fault> {
             "starve",
             "R31",
             "a server answers every other connection only",
-            Finds::Weakened(&["starved"]),
+            Finds::Invalid(&["starved"]),
             |planted| closed(planted, "--fault starve"),
         ),
         timed(
@@ -431,64 +437,6 @@ fn engine_and_machine() -> Vec<Fault> {
         ),
     ]
 }
-
-fn limits() -> Vec<Fault> {
-    vec![
-        certain(
-            "engine-files",
-            "R12",
-            "200 clients where the load may open 128 files",
-            Finds::Refused(&["open files"]),
-            |planted| {
-                Setup::Line(match planted {
-                    true => {
-                        "ulimit -n 128; \"$0\" load -c 200 -d 300ms --timeout 300ms \
-                         http://127.0.0.1:1/"
-                    }
-                    false => {
-                        "ulimit -n 128; \"$0\" load -c 8 -d 300ms --timeout 300ms \
-                         http://127.0.0.1:1/"
-                    }
-                })
-            },
-        ),
-        timed(
-            "engine-ports",
-            "R12",
-            "300 connections from a network with 100 ports",
-            Finds::Refused(&["port"]),
-            |planted| {
-                Setup::Line(match planted {
-                    true => PORTS_100,
-                    false => PORTS_1000,
-                })
-            },
-        ),
-        certain(
-            "server-files",
-            "R16",
-            "one of two servers may open 20 files, and has 32 clients",
-            Finds::Unequal(&["equal-open-files"]),
-            |planted| {
-                let load = "clients = 32";
-                let first = Server::Faulty("--work 1ms".to_owned());
-                let mut campaign = Campaign::of(load, first);
-                campaign.contenders.push(match planted {
-                    true => Server::FewFiles("--work 1ms".to_owned(), 20),
-                    false => Server::Faulty("--work 1ms".to_owned()),
-                });
-                Setup::Campaign(campaign)
-            },
-        ),
-    ]
-}
-
-const PORTS_100: &str = "unshare -rn sh -c 'ip link set lo up && \
-    echo 20000 20099 >/proc/sys/net/ipv4/ip_local_port_range && \
-    \"$0\" load -c 300 -d 300ms --timeout 300ms http://127.0.0.1:1/' \"$0\"";
-const PORTS_1000: &str = "unshare -rn sh -c 'ip link set lo up && \
-    echo 20000 20999 >/proc/sys/net/ipv4/ip_local_port_range && \
-    \"$0\" load -c 300 -d 300ms --timeout 300ms http://127.0.0.1:1/' \"$0\"";
 
 fn bottlenecks() -> Vec<Fault> {
     vec![

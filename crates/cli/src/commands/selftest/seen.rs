@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bakeoff_record::ContenderKind;
+use bakeoff_report::OverloadReport;
 use bakeoff_report::view::{Comparison, Report};
 
 /// R4: by how much a quantile may be off that a known stop makes.
@@ -10,7 +11,9 @@ const P99_SHARE: f64 = 0.15;
 /// Name of the measure.
 const P99: &str = "latency_p99_ns";
 /// Levels of a check that take something away from a number.
-const WEAKENING: [&str; 3] = ["suspect", "disturbed", "invalid"];
+const WEAKENING: [&str; 3] = ["suspect", "disturbed", INVALID];
+/// The worst of them.
+const INVALID: &str = "invalid";
 
 /// Checks that cannot be made without a reference or more rounds, which most set-ups leave out.
 const NEEDS: [&str; 3] = ["backend-bound", "generator-ceiling", "rounds-agree"];
@@ -20,6 +23,8 @@ const NEEDS: [&str; 3] = ["backend-bound", "generator-ceiling", "rounds-agree"];
 pub(super) enum Finds {
     /// One of these checks weakens a number.
     Weakened(&'static [&'static str]),
+    /// One of these checks makes a number invalid: it must not be shown at all.
+    Invalid(&'static [&'static str]),
     /// One of these checks weakens a number, or could not be made.
     Present(&'static [&'static str]),
     /// One of these is noted.
@@ -38,6 +43,10 @@ pub(super) enum Finds {
     NotShown,
     /// This check weakens a number, and nothing says that the second one is better.
     NeverWins(&'static str),
+    /// Beyond its capacity the server is said to do one of these, as `bakeoff overload` says it.
+    Class(&'static [&'static str]),
+    /// No check weakens a number or a comparison, and each one could be made.
+    Nothing,
 }
 
 /// What was seen of one run.
@@ -45,10 +54,16 @@ pub(super) enum Finds {
 pub(super) struct Seen {
     /// Codes of checks that weaken a number of a contender.
     weakened: BTreeSet<String>,
+    /// Those of them that make one invalid.
+    invalid: BTreeSet<String>,
     noted: BTreeSet<String>,
     not_run: BTreeSet<String>,
     unequal: BTreeSet<String>,
     bottlenecks: BTreeSet<String>,
+    /// What the server does beyond its capacity; `None` where it was not asked for more.
+    classes: Option<BTreeSet<String>>,
+    /// Whether something disturbed an overload.
+    is_beside: bool,
     /// Of the first trial.
     p99_ms: Option<f64>,
     /// Whether the second one's rate was shown to be higher or lower, and the ratio's interval.
@@ -74,10 +89,12 @@ impl Finds {
             | Self::Present(codes)
             | Self::Noted(codes)
             | Self::Unequal(codes) => own(codes),
+            Self::Invalid(codes) => codes.iter().map(|&code| invalid(code)).collect(),
             Self::Bottleneck(names) => names
                 .iter()
                 .map(|name| format!("bottleneck {name}"))
                 .collect(),
+            Self::Class(names) => names.iter().map(|name| format!("class {name}")).collect(),
             Self::Refused(texts) => {
                 let each = texts.iter();
                 each.map(|text| format!("refused: \"{text}\"")).collect()
@@ -88,6 +105,7 @@ impl Finds {
             )],
             Self::NotShown => vec!["no difference shown".to_owned()],
             Self::NeverWins(code) => vec![format!("{code}, and it does not win")],
+            Self::Nothing => vec!["no finding".to_owned()],
         }
     }
 
@@ -96,10 +114,12 @@ impl Finds {
         let any = |codes: &[&str], of: &BTreeSet<String>| codes.iter().any(|it| of.contains(*it));
         match self {
             Self::Weakened(codes) => any(codes, &seen.weakened),
+            Self::Invalid(codes) => any(codes, &seen.invalid),
             Self::Present(codes) => any(codes, &seen.weakened) || any(codes, &seen.not_run),
             Self::Noted(codes) => any(codes, &seen.noted),
             Self::Unequal(codes) => any(codes, &seen.unequal),
             Self::Bottleneck(names) => any(names, &seen.bottlenecks),
+            Self::Class(names) => seen.classes.as_ref().is_some_and(|seen| any(names, seen)),
             Self::Refused(texts) => seen.printed.as_ref().is_some_and(|printed| {
                 printed.starts_with("code 2\n") && texts.iter().any(|text| printed.contains(text))
             }),
@@ -119,6 +139,7 @@ impl Finds {
                     .is_some_and(|it| it.conclusion == "higher");
                 any(&[code], &seen.weakened) && !wins
             }
+            Self::Nothing => seen.is_sound(),
         }
     }
 
@@ -127,6 +148,9 @@ impl Finds {
         match self {
             // Equal servers have no ratio to be right about.
             Self::Ratio(..) => twin.rate.as_ref().is_some_and(Shown::is_shown),
+            Self::Nothing => !self.is_in(twin),
+            // Of a twin a doubt is too much.
+            Self::Invalid(codes) => Self::Weakened(codes).is_in(twin),
             other => other.is_in(twin),
         }
     }
@@ -134,7 +158,7 @@ impl Finds {
     /// Whether what other programs do may be what a run was made to show.
     pub(super) fn is_of_the_machine(self) -> bool {
         let codes: &[&str] = match self {
-            Self::Weakened(codes) | Self::Present(codes) => codes,
+            Self::Weakened(codes) | Self::Invalid(codes) | Self::Present(codes) => codes,
             _ => &[],
         };
         codes.iter().any(|code| DISTURBING.contains(code))
@@ -161,6 +185,9 @@ impl Seen {
         for cell in contenders {
             for check in &cell.verdict.checks {
                 let code = check.code.name().to_owned();
+                if check.level.name() == INVALID {
+                    seen.invalid.insert(code.clone());
+                }
                 match check.level.name() {
                     level if WEAKENING.contains(&level) => seen.weakened.insert(code),
                     "note" => seen.noted.insert(code),
@@ -194,6 +221,18 @@ impl Seen {
         seen
     }
 
+    /// What a report of an overload says of its contenders.
+    pub(super) fn of_overload(report: &OverloadReport) -> Self {
+        let ramps = report.contenders.iter().flat_map(|row| &row.ramps);
+        let classes = ramps.flat_map(|ramp| &ramp.classes);
+        let mut rows = report.contenders.iter();
+        Self {
+            classes: Some(classes.map(|it| it.class.name().to_owned()).collect()),
+            is_beside: rows.any(|row| !row.disturbed.is_empty()),
+            ..Self::default()
+        }
+    }
+
     /// What a line printed, and its exit code.
     pub(super) fn of_line(printed: String) -> Self {
         Self {
@@ -204,7 +243,22 @@ impl Seen {
 
     /// Whether another program on the machine was in the numbers.
     pub(super) fn is_disturbed(&self) -> bool {
-        DISTURBING.iter().any(|code| self.weakened.contains(*code))
+        self.is_beside || DISTURBING.iter().any(|code| self.weakened.contains(*code))
+    }
+
+    /// Whether nothing weakens a number or a comparison.
+    fn is_sound(&self) -> bool {
+        let mut not_run = self.not_run.iter();
+        let is_made = not_run.all(|code| NEEDS.contains(&code.as_str()));
+        self.weakened.is_empty() && self.unequal.is_empty() && is_made
+    }
+
+    /// Codes of what weakens a number or a comparison; `None` where another program disturbed the
+    /// run, or no numbers were judged in it.
+    pub(super) fn doubts(&self) -> Option<BTreeSet<String>> {
+        let is_judged = self.printed.is_none() && self.classes.is_none();
+        let counts = is_judged && !self.is_disturbed();
+        counts.then(|| self.weakened.union(&self.unequal).cloned().collect())
     }
 
     /// Everything that was said, by codes; what was looked for in any case.
@@ -218,9 +272,14 @@ impl Seen {
         let not_run = self.not_run.iter().filter(is_shown);
         codes.extend(not_run.map(|code| format!("{code} (not run)")));
         codes.extend(self.unequal.iter().cloned());
+        let invalid = self.invalid.iter().map(|code| invalid(code));
+        codes.extend(invalid.filter(|code| sought.contains(code)));
         let mut add = |kind: &str, name: &str| codes.insert(format!("{kind} {name}"));
         for name in &self.bottlenecks {
             add("bottleneck", name);
+        }
+        for name in self.classes.iter().flatten() {
+            add("class", name);
         }
         if let Some(rate) = &self.rate {
             add("rate", rate.conclusion);
@@ -234,6 +293,11 @@ impl Seen {
         }
         codes
     }
+}
+
+/// A check that makes a number invalid, as tables call it.
+fn invalid(code: &str) -> String {
+    format!("{code} ({INVALID})")
 }
 
 fn shown(comparison: &Comparison) -> Shown {
@@ -257,4 +321,93 @@ fn is_tested(comparison: &Comparison) -> bool {
 fn name_of(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(all: &[&str]) -> BTreeSet<String> {
+        all.iter().map(|&code| code.to_owned()).collect()
+    }
+
+    fn seen(weakened: &[&str], invalid: &[&str]) -> Seen {
+        Seen {
+            weakened: codes(weakened),
+            invalid: codes(invalid),
+            ..Seen::default()
+        }
+    }
+
+    /// A wrong answer that is only suspect stays in the table.
+    #[test]
+    fn what_must_be_invalid_is_not_found_where_it_is_suspect() {
+        let finds = Finds::Invalid(&["wrong-body"]);
+        assert_eq!(finds.named_by(), ["wrong-body (invalid)"]);
+        let suspect = seen(&["wrong-body"], &[]);
+        let withheld = seen(&["wrong-body"], &["wrong-body"]);
+        assert!(!finds.is_in(&suspect) && finds.is_in(&withheld));
+        assert!(finds.flags(&suspect), "of a twin it is too much");
+        assert!(!finds.flags(&seen(&["engine-lag"], &["starved"])));
+        let shown = withheld.codes(finds);
+        assert_eq!(shown, codes(&["wrong-body", "wrong-body (invalid)"]));
+        assert_eq!(suspect.codes(finds), codes(&["wrong-body"]));
+    }
+
+    #[test]
+    fn an_overload_is_held_against_the_class_of_its_server() {
+        let finds = Finds::Class(&["stall", "metastable"]);
+        assert_eq!(finds.named_by(), ["class stall", "class metastable"]);
+        let seen = |classes: &[&str]| Seen {
+            classes: Some(codes(classes)),
+            ..Seen::default()
+        };
+        assert!(finds.is_in(&seen(&["queue", "metastable"])));
+        assert!(!finds.is_in(&seen(&["queue"])) && !finds.flags(&seen(&["queue"])));
+        assert!(!finds.is_in(&Seen::default()), "no overload at all");
+        let shown = seen(&["queue"]).codes(finds);
+        assert_eq!(shown, codes(&["class queue"]));
+        assert_eq!(seen(&["queue"]).doubts(), None);
+    }
+
+    #[test]
+    fn a_set_up_without_a_fault_must_have_no_finding() {
+        let check = |seen: &Seen, is_sound: bool| {
+            assert_eq!(Finds::Nothing.is_in(seen), is_sound, "{seen:?}");
+            assert_eq!(Finds::Nothing.flags(seen), !is_sound, "{seen:?}");
+        };
+        let noted = Seen {
+            noted: codes(&["co-located"]),
+            not_run: codes(&["rounds-agree"]),
+            bottlenecks: codes(&["cpu-bound"]),
+            ..Seen::default()
+        };
+        check(&noted, true);
+        check(&seen(&["little"], &[]), false);
+        let not_run = codes(&["engine-lag"]);
+        check(
+            &Seen {
+                not_run,
+                ..Seen::default()
+            },
+            false,
+        );
+        let unequal = codes(&["equal-keep-alive"]);
+        check(
+            &Seen {
+                unequal,
+                ..Seen::default()
+            },
+            false,
+        );
+    }
+
+    #[test]
+    fn doubts_are_of_runs_that_nothing_disturbed() {
+        let doubted = seen(&["engine-lag"], &[]);
+        assert_eq!(doubted.doubts(), Some(codes(&["engine-lag"])));
+        assert_eq!(seen(&[], &[]).doubts(), Some(codes(&[])));
+        assert_eq!(seen(&["engine-lag", "steal"], &[]).doubts(), None);
+        assert_eq!(Seen::of_line("code 4\n".to_owned()).doubts(), None);
+    }
 }

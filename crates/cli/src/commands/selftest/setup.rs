@@ -16,7 +16,7 @@ pub(super) enum Setup {
 #[derive(Debug, Clone)]
 pub(super) struct Campaign {
     pub(super) rounds: u32,
-    /// Keys of the load.
+    /// Keys of the load, or of the overload.
     pub(super) load: String,
     /// Length of the warm-up and of the window, milliseconds.
     pub(super) times_ms: (u32, u32),
@@ -72,6 +72,14 @@ impl Campaign {
         Self::of(&load, Server::Faulty(server.to_owned()))
     }
 
+    /// One round beyond a capacity of 200 requests a second and back, judged as an overload. Fewer
+    /// wait at the server than a client is patient for: what it does not carry is never sent.
+    pub(super) fn ramp(server: &str) -> Self {
+        let load = "steps = [0.5, 1.1, 4.0, 0.5]\nstep = \"2s\"\ncapacity = 200\nclients = 32\n\
+                    patience = \"500ms\"";
+        Self::of(load, Server::Faulty(server.to_owned()))
+    }
+
     pub(super) fn of(load: &str, server: Server) -> Self {
         Self {
             rounds: 1,
@@ -103,7 +111,6 @@ impl Campaign {
 
     /// A plan file; `program` is bakeoff's own and `folder` is for what servers remember.
     pub(super) fn plan(&self, program: &Path, folder: &Path) -> String {
-        let (warmup, window) = self.times_ms;
         let mut plan = format!(
             "name = \"selftest\"\nrounds = {}\nrest = \"20ms\"\nworkloads = [\"answer\"]\n\
              [pinning]\n{}\n[references]\ncontrol = false\n",
@@ -127,15 +134,7 @@ impl Campaign {
                  stop = {{ grace = \"500ms\" }}"
             );
         }
-        let timeout = match self.load.contains("timeout") {
-            true => "",
-            false => "timeout = \"1s\"\n",
-        };
-        let _ = writeln!(
-            plan,
-            "[[load]]\n{}\n{timeout}warmup = \"{warmup}ms\"\nduration = \"{window}ms\"",
-            self.load
-        );
+        let _ = writeln!(plan, "{}", self.load_table());
         let _ = write!(
             plan,
             "[[workload]]\nname = \"answer\"\npath = \"/\"\n{}",
@@ -149,6 +148,21 @@ impl Campaign {
             );
         }
         plan
+    }
+
+    fn load_table(&self) -> String {
+        if self.load.contains("steps") {
+            return format!("[[overload]]\n{}", self.load);
+        }
+        let (warmup, window) = self.times_ms;
+        let timeout = match self.load.contains("timeout") {
+            true => "",
+            false => "timeout = \"1s\"\n",
+        };
+        format!(
+            "[[load]]\n{}\n{timeout}warmup = \"{warmup}ms\"\nduration = \"{window}ms\"",
+            self.load
+        )
     }
 }
 
@@ -174,6 +188,32 @@ impl Server {
             Self::Null => {
                 let text = "x".repeat(body);
                 format!("{program} yardstick --listen 127.0.0.1:{{port}} --body-text {text}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_plan::{Builtin, parse};
+
+    use super::super::faults;
+    use super::*;
+
+    #[test]
+    fn every_set_up_is_a_plan_that_can_be_read() {
+        for fault in faults::all() {
+            for planted in [true, false] {
+                let Setup::Campaign(campaign) = (fault.setup)(planted) else {
+                    continue;
+                };
+                let folder = Path::new("/folder");
+                let text = campaign.plan(Path::new("/bin/bakeoff"), folder);
+                let plan = parse(&text, fault.name, folder, &Builtin);
+                let plan = plan.unwrap_or_else(|error| panic!("{}: {error}\n{text}", fault.name));
+                assert_eq!(plan.contenders.len(), campaign.contenders.len());
+                let is_ramp = fault.name.ends_with("-in-overload");
+                assert_eq!(plan.is_overload(), is_ramp, "{text}");
             }
         }
     }

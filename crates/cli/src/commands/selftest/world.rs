@@ -11,7 +11,7 @@ use anyhow::Context;
 use bakeoff_conduct::{CampaignEnd, Here, Options, Roles, carry_out as conduct};
 use bakeoff_plan::{Cpus, Pinning, Plan, parse};
 use bakeoff_record::{Machine, Record, RecordFolder, private_folder};
-use bakeoff_report::{Redacted, Redaction, view::view_of};
+use bakeoff_report::{Redacted, Redaction, overload_view, view::view_of};
 use bakeoff_stage::{Helper, Running};
 
 use super::seen::Seen;
@@ -133,7 +133,11 @@ impl World {
             return Ok(None);
         }
         let record = Record::read(&folder.join("record"))?;
-        Ok(Some(Seen::of(&view_of(&Redacted::hidden(record)))))
+        let record = Redacted::hidden(record);
+        Ok(Some(match overload_view(&record) {
+            Some(report) => Seen::of_overload(&report),
+            None => Seen::of(&view_of(&record)),
+        }))
     }
 
     /// This machine as the site of a campaign.

@@ -74,6 +74,7 @@ impl Sim {
             punctual: None,
             backlog: None,
             engine: Engine::default(),
+            places: Box::default(),
         }
     }
 
@@ -127,6 +128,7 @@ impl Sim {
                 }),
                 ..Engine::default()
             },
+            places: Box::default(),
         }
     }
 

@@ -1,0 +1,77 @@
+//! Limits on open files and ports.
+
+use super::super::seen::Finds;
+use super::super::setup::{Campaign, Server, Setup};
+use super::{Fault, certain, timed};
+
+pub(super) fn limits() -> Vec<Fault> {
+    vec![
+        certain(
+            "engine-files",
+            "R12",
+            "200 clients where the load may open 128 files",
+            Finds::Refused(&["open files"]),
+            |planted| {
+                Setup::Line(match planted {
+                    true => {
+                        "ulimit -n 128; \"$0\" load -c 200 -d 300ms --timeout 300ms \
+                         http://127.0.0.1:1/"
+                    }
+                    false => {
+                        "ulimit -n 128; \"$0\" load -c 8 -d 300ms --timeout 300ms \
+                         http://127.0.0.1:1/"
+                    }
+                })
+            },
+        ),
+        timed(
+            "engine-ports",
+            "R12",
+            "300 connections from a network with 100 ports",
+            Finds::Refused(&["port"]),
+            |planted| {
+                Setup::Line(match planted {
+                    true => PORTS_100,
+                    false => PORTS_1000,
+                })
+            },
+        ),
+        timed(
+            "server-fd-limit",
+            "R34",
+            "a server may open 64 files, and has 100 clients",
+            Finds::Weakened(&["fd-limit"]),
+            |planted| {
+                let server = "--work 1ms".to_owned();
+                let server = match planted {
+                    true => Server::FewFiles(server, 64),
+                    false => Server::Faulty(server),
+                };
+                Setup::Campaign(Campaign::of("clients = 100", server))
+            },
+        ),
+        certain(
+            "server-files",
+            "R16",
+            "one of two servers may open 20 files, and has 32 clients",
+            Finds::Unequal(&["equal-open-files"]),
+            |planted| {
+                let load = "clients = 32";
+                let first = Server::Faulty("--work 1ms".to_owned());
+                let mut campaign = Campaign::of(load, first);
+                campaign.contenders.push(match planted {
+                    true => Server::FewFiles("--work 1ms".to_owned(), 20),
+                    false => Server::Faulty("--work 1ms".to_owned()),
+                });
+                Setup::Campaign(campaign)
+            },
+        ),
+    ]
+}
+
+const PORTS_100: &str = "unshare -rn sh -c 'ip link set lo up && \
+    echo 20000 20099 >/proc/sys/net/ipv4/ip_local_port_range && \
+    \"$0\" load -c 300 -d 300ms --timeout 300ms http://127.0.0.1:1/' \"$0\"";
+const PORTS_1000: &str = "unshare -rn sh -c 'ip link set lo up && \
+    echo 20000 20999 >/proc/sys/net/ipv4/ip_local_port_range && \
+    \"$0\" load -c 300 -d 300ms --timeout 300ms http://127.0.0.1:1/' \"$0\"";
