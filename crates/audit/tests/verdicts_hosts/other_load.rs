@@ -136,3 +136,33 @@ fn an_upstream_on_another_host_of_the_servers_kernel_is_no_other_load() {
     assert_eq!(level(1), Level::Passed, "the server's");
     assert_ne!(level(4), Level::Passed, "another one");
 }
+
+/// What a generator on the server's own host has is distinguished from what others have there.
+#[test]
+fn other_load_is_seen_beside_a_generator_on_the_servers_host() {
+    let level = |engine: Option<f64>, others: f64| {
+        let judgement = judge(SOUND, |trial| {
+            let window_s = result(trial).measured_s;
+            let together = hosts(trial);
+            together.hosts.remove(1);
+            together.generators[0].host = "sut".to_owned();
+            let sut = &mut together.hosts[0];
+            sut.roles.push(HostRole::Generator);
+            sut.usage = engine.map(|cpus| Usage {
+                trees: vec![tree_of(Role::Engine, cpus, window_s)],
+                ..Usage::default()
+            });
+            let more = engine.unwrap_or_default() + others;
+            for tick in &mut trial.usage.host {
+                tick.cpus[0].user += more;
+                tick.cpus[0].idle -= more;
+            }
+        });
+        let check = judgement.check(Code::OtherLoad).expect("it was made");
+        check.level
+    };
+    assert_eq!(level(Some(0.4), 0.0), Level::Passed);
+    assert_ne!(level(Some(0.4), 0.4), Level::Passed);
+    assert_ne!(level(Some(0.4), 0.4), Level::NotRun);
+    assert_eq!(level(None, 0.0), Level::NotRun);
+}

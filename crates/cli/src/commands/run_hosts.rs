@@ -24,7 +24,7 @@ use bakeoff_load::Threads;
 use bakeoff_plan::Trial;
 use bakeoff_record::{
     Addresses, ClockReading, Generator, HostClock, HostFacts, HostRole, Hosts, LinkFacts,
-    LoadResult, LostHost, Machine, When,
+    LoadResult, LostHost, Machine, Usage, When,
 };
 use bakeoff_stage::Listening;
 
@@ -435,10 +435,12 @@ fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Durati
             let before = reading(part.before);
             let after = part.after.map(reading);
             host.clock = after.map(|after| HostClock { before, after });
-            // Where the server runs too, what is sampled there is the trial's own.
-            if !host.roles.contains(&HostRole::Server) {
-                host.usage = part.usage;
-            }
+            // Where the server runs too, its samples are of the same host, but not of this engine.
+            let is_servers = host.roles.contains(&HostRole::Server);
+            host.usage = part.usage.map(|usage| match is_servers {
+                true => trees_of(usage),
+                false => usage,
+            });
         }
         let began_ns = part.began_ns;
         let began_ns = began_ns.map(|began| began as i64 - start_ns as i64);
@@ -473,6 +475,14 @@ fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Durati
     }
 }
 
+/// The processes alone of what was sampled.
+fn trees_of(usage: Usage) -> Usage {
+    Usage {
+        trees: usage.trees,
+        ..Usage::default()
+    }
+}
+
 fn reading(clock: ClockOffset) -> ClockReading {
     ClockReading {
         offset_ns: clock.offset_ns,
@@ -482,32 +492,4 @@ fn reading(clock: ClockOffset) -> ClockReading {
 }
 
 #[cfg(test)]
-mod tests {
-    use bakeoff_hosts::Cause;
-
-    use super::*;
-
-    /// Such as a result that is too long to be sent.
-    #[test]
-    fn why_an_agent_refused_is_kept_with_the_lost_host() {
-        let why = "send the result: it is too long";
-        let refused = HostError {
-            host: "g1".to_owned(),
-            cause: Cause::Refused {
-                why: why.to_owned(),
-                usage: false,
-            },
-        };
-        let together = Together {
-            parts: Vec::new(),
-            lost: vec![refused],
-            lost_after_s: vec![3.0],
-        };
-        let generated = generated(together, Hosts::default(), 0, Duration::from_secs(1));
-        let lost = generated.hosts.unwrap().lost;
-        assert!(lost[0].message.contains(why), "{lost:?}");
-        let failed = generated.failed.unwrap();
-        let is_named = failed.starts_with("host g1 was lost: ");
-        assert!(is_named && failed.contains(why), "{failed}");
-    }
-}
+mod tests;
