@@ -5,6 +5,7 @@
 //! And so are the sites of its servers: every call is a message to the agent there.
 
 mod again;
+mod engines;
 mod library;
 mod opened;
 mod own_folders;
@@ -19,9 +20,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bakeoff_conduct::{Apart, Generated, Generators, Here, LoadOrder, Site, UnderWay};
-use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, monotonic_ns, open};
+use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, Way, monotonic_ns, open};
 use bakeoff_load::Threads;
-use bakeoff_plan::Trial;
+use bakeoff_plan::{Cpus, Pinning, Trial};
 use bakeoff_record::{
     Addresses, ClockReading, Generator, HostClock, HostFacts, HostRole, Hosts, LinkFacts,
     LoadResult, LostHost, Machine, Usage, When,
@@ -29,7 +30,7 @@ use bakeoff_record::{
 use bakeoff_stage::Listening;
 
 use super::agent;
-use super::generators::{self, Together, Watch};
+use super::generators::{self, Engine, Together, Watch};
 use super::hosts::links;
 pub(super) use opened::Campaign;
 use site::FarSite;
@@ -58,8 +59,8 @@ struct Shared {
     places: Vec<Place>,
     /// A session with each of them; `None` after it was lost, until the next load.
     sessions: Mutex<Vec<Option<Session>>>,
-    /// Threads of each.
-    engines: Vec<u32>,
+    /// The engine of each.
+    engines: Vec<Engine>,
     /// A number for the kernel of each host, by its name; home's for others.
     kernels: BTreeMap<String, u32>,
     links: Mutex<Vec<LinkFacts>>,
@@ -82,9 +83,20 @@ impl Far {
         self.listening.clone()
     }
 
-    /// Whether servers run elsewhere.
-    pub(super) fn has_server(&self) -> bool {
-        self.server.is_some()
+    /// What the plan says of the processors of this machine. Those of a role elsewhere are its
+    /// host's.
+    pub(super) fn pinning_here(&self, pinning: &Pinning) -> Pinning {
+        let shared = &self.generators;
+        let is_home = |place: &Place| place.way == Way::Home;
+        let of = |cpus: &Cpus, is_here: bool| match is_here {
+            true => cpus.clone(),
+            false => Cpus::Auto,
+        };
+        Pinning {
+            server: of(&pinning.server, is_home(&shared.server)),
+            engine: of(&pinning.engine, shared.places.iter().any(is_home)),
+            origin: of(&pinning.origin, is_home(&shared.origin)),
+        }
     }
 
     /// The machine that servers run on, if that is not this one.
@@ -275,7 +287,7 @@ impl Generators for Loads {
         })?;
         let clients = spec.load.clients();
         let hosts = self.0.engines.len();
-        let threads = Threads::divide(clients, &self.0.engines).ok_or_else(|| {
+        let threads = generators::divided(clients, &self.0.engines).ok_or_else(|| {
             format!(
                 "divide {clients} clients over {hosts} hosts: expected as many clients as hosts"
             )
