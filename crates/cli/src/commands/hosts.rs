@@ -10,5 +10,5 @@ pub(crate) use check::{Found, Reached, aligned, carry_out as check, offset, reac
 pub(crate) use manifest::carry_out as manifest;
 pub(crate) use reached::{
     Wanted, aliases, allowed_cpus, expanded, generators, half, kernel_of, kernels, opened, own,
-    owner, read,
+    owner, read, usable_cpus,
 };

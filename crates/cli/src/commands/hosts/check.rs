@@ -280,7 +280,7 @@ fn reached_row(host: &Found, reached: &Reached) -> Vec<String> {
         greeting.map_or_else(String::new, |it| it.version.clone()),
         greeting.map_or_else(String::new, |it| it.digest.short()),
         format!("{:.2} s", reached.set_up.as_secs_f64()),
-        reached.machine.processors.cpus.to_string(),
+        reached::usable_cpus(&reached.session).to_string(),
         files.map_or("-".to_owned(), |(_, hard)| hard.to_string()),
         offset(&reached.clock),
     ]

@@ -208,12 +208,18 @@ pub(crate) fn allowed_cpus(session: &mut Session) -> Result<Vec<usize>, HostErro
     cpus.map_err(|_| session.confused("limits without processors"))
 }
 
-/// Half of a host's processors, as on one machine.
-pub(crate) fn half(session: &Session) -> u32 {
+/// Processors that the agent of a host can have at once: under a quota of CPU time, fewer than it
+/// may use.
+pub(crate) fn usable_cpus(session: &Session) -> u32 {
     match session.hello() {
-        Some(Report::Hello { cpus, .. }) => (cpus / 2).max(1),
+        Some(Report::Hello { cpus, .. }) => *cpus,
         _ => 1,
     }
+}
+
+/// Half of them, as on one machine.
+pub(crate) fn half(session: &Session) -> u32 {
+    (usable_cpus(session) / 2).max(1)
 }
 
 /// Opens a session with each host, all at once, and says how long each took.

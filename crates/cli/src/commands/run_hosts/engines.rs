@@ -26,18 +26,20 @@ pub(super) fn of(
             origin: roles.origin == wanted.entry && proxied,
             engine: true,
         };
-        let engine = engine(&plan.pinning.engine, here, &allowed, hosts::half(session));
+        let usable = hosts::usable_cpus(session);
+        let engine = engine(&plan.pinning.engine, here, &allowed, usable);
         engine.map_err(|error| exit::usage(format!("host {}: {error}", session.host())))
     };
     sessions.iter_mut().zip(wanted).map(one).collect()
 }
 
-/// The engine of a generator that may use the processors `allowed`, `half` of them by itself.
+/// The engine of a generator that may use the processors `allowed`, and has so many of them at
+/// once as are `usable`.
 fn engine(
     asked: &Cpus,
     here: RolesHere,
     allowed: &[usize],
-    half: u32,
+    usable: u32,
 ) -> Result<Engine, RolesError> {
     let is_alone = !here.server && !here.origin;
     let pinning = Pinning {
@@ -50,9 +52,12 @@ fn engine(
         ..Pinning::default()
     };
     let pin = Roles::divide_among(&pinning, allowed, here)?.pinned.engine;
-    let threads = match pin.len() {
-        0 => half,
-        pinned => u32::try_from(pinned).unwrap_or(u32::MAX),
+    let pinned = u32::try_from(pin.len()).unwrap_or(u32::MAX);
+    let threads = match asked {
+        _ if pin.is_empty() => (usable / 2).max(1),
+        // It is said how many there are to be.
+        Cpus::List(_) => pinned,
+        Cpus::Auto | Cpus::Any => pinned.min(usable.div_ceil(2)),
     };
     Ok(Engine { threads, pin })
 }
@@ -78,7 +83,7 @@ mod tests {
     /// On a host with the processors 0 to 3.
     #[track_caller]
     fn check(asked: &Cpus, here: RolesHere, threads: u32, pin: &[usize]) {
-        let engine = engine(asked, here, &[0, 1, 2, 3], 2).unwrap();
+        let engine = engine(asked, here, &[0, 1, 2, 3], 4).unwrap();
         let found = (engine.threads, &engine.pin[..]);
         assert_eq!(found, (threads, pin), "{here:?}");
     }
@@ -89,6 +94,17 @@ mod tests {
         check(&Cpus::Auto, BESIDE_THE_SERVER, 2, &[2, 3]);
         check(&Cpus::Auto, BESIDE_THE_UPSTREAM, 2, &[2, 3]);
         check(&Cpus::Any, BESIDE_THE_SERVER, 2, &[]);
+    }
+
+    #[test]
+    fn under_a_quota_there_are_fewer_threads() {
+        let threads = |asked: &Cpus, here| {
+            let all: Vec<usize> = (0..16).collect();
+            engine(asked, here, &all, 2).unwrap().threads
+        };
+        assert_eq!(threads(&Cpus::Auto, ALONE), 1);
+        assert_eq!(threads(&Cpus::Auto, BESIDE_THE_SERVER), 1);
+        assert_eq!(threads(&Cpus::List(vec![0, 1, 2]), ALONE), 3);
     }
 
     #[test]
