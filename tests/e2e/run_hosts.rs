@@ -263,6 +263,18 @@ fn hosts_that_cannot_be_used_so_are_refused_before_anything_runs() {
 }
 
 #[test]
+fn processors_that_a_generator_does_not_have_are_refused_before_anything_runs() {
+    let scene = Scene::new();
+    hosts(&scene, "generators = [\"g1\"]", "address = \"127.0.0.2\"");
+    let own = plan(&[("web", "nginx", "default")], "synthetic", "");
+    scene.write("plan.toml", &format!("{own}[pinning]\nengine = [1000]\n"));
+    let run = ["run", "plan.toml", "--hosts", "hosts.toml", "--out"];
+    let refused = scene.run(&[&run[..], &["record"]].concat()).expect(2);
+    refused.says("host g1: the plan pins the engine to processor 1000, but ");
+    assert!(!scene.path("record").exists());
+}
+
+#[test]
 fn fewer_clients_than_generators_are_refused_before_anything_runs() {
     let scene = Scene::new();
     let roles = "generators = [\"g1\", \"g2\"]";

@@ -6,11 +6,13 @@ mod planted;
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
+#[path = "verdicts_hosts/other_load.rs"]
+mod other_load;
+
 use bakeoff_audit::{Code, Level};
 use bakeoff_record::{
     ClockReading, CpuShares, Generator, Histogram, HostClock, HostFacts, HostRole, HostTick, Hosts,
-    LinkFacts, LoadResult, LostHost, NetCounts, Role, Softnet, ThreadUsage, TreeTick, TreeUsage,
-    TrialRecord, Usage, When,
+    LinkFacts, LoadResult, LostHost, NetCounts, Softnet, ThreadUsage, TrialRecord, Usage, When,
 };
 
 use planted::*;
@@ -509,88 +511,4 @@ fn a_generator_that_was_not_sampled_may_have_had_anything() {
         assert_eq!(check.level, Level::NotRun, "{code:?}");
         assert_eq!(check.text, "what happened on g2 was not sampled");
     }
-}
-
-/// What g2 did in every part of the window: its engine's processors, those of others, and time
-/// that a quota took.
-fn doings(trial: &mut TrialRecord, engine: f64, others: f64, throttled: f64) {
-    let window_s = result(trial).measured_s;
-    let times = || (-10..=(window_s * 10.0) as i32).map(|tick| f64::from(tick) / 10.0);
-    let host = times().map(|at_s| HostTick {
-        at_s,
-        cpus: vec![CpuShares {
-            user: engine + others,
-            idle: 1.0 - engine - others,
-            ..CpuShares::default()
-        }],
-        net: Some(NetCounts::default()),
-        softnet: Some(Softnet::default()),
-        throttled_us: Some((at_s.max(0.0) * throttled * 1e6) as u64),
-        ..HostTick::default()
-    });
-    let tree = TreeUsage {
-        role: Role::Engine,
-        cpu_source: "process-clock".to_owned(),
-        ticks: times()
-            .map(|at_s| TreeTick {
-                at_s,
-                cpu_user_s: (at_s + 1.0) * engine,
-                ..TreeTick::default()
-            })
-            .collect(),
-        ended: Some(Vec::new()),
-    };
-    let usage = Usage {
-        host: host.collect(),
-        trees: vec![tree],
-        interrupts_apart: Some(false),
-        ..Usage::default()
-    };
-    hosts(trial).hosts[2].usage = Some(usage);
-}
-
-#[test]
-fn what_else_ran_on_a_generator_is_named_with_it() {
-    let text = |engine, others, throttled, code| {
-        let judgement = judge(SOUND, |trial| doings(trial, engine, others, throttled));
-        let check = judgement.check(code).expect("it was made");
-        (check.level, check.text.clone())
-    };
-    let (level, _) = text(0.5, 0.1, 0.0, Code::OtherLoad);
-    assert_eq!(level, Level::Passed, "the engine is no other load");
-    assert_eq!(
-        text(0.4, 0.2, 0.0, Code::OtherLoad),
-        (
-            Level::Suspect,
-            "other programs kept 0.20 processors of g2 busy".to_owned()
-        )
-    );
-    assert_eq!(text(0.1, 0.4, 0.0, Code::OtherLoad).0, Level::Disturbed);
-    assert_eq!(
-        text(0.1, 0.0, 0.02, Code::Throttled),
-        (
-            Level::Disturbed,
-            "a quota of CPU time held programs on g2 back for 2.0 % of the window".to_owned()
-        )
-    );
-}
-
-/// Two generators that share the server's kernel are seen by its probe, and are no strangers.
-#[test]
-fn engines_on_the_servers_kernel_are_no_other_load() {
-    let check = |kernel: u32| {
-        let judgement = judge(SOUND, |trial| {
-            doings(trial, 0.4, 0.0, 0.0);
-            let facts = &mut trial.course.hosts.as_mut().expect("there are hosts").hosts;
-            facts[2].kernel = kernel;
-            for tick in &mut trial.usage.host {
-                tick.cpus[0].user += 0.4;
-                tick.cpus[0].idle -= 0.4;
-            }
-        });
-        let check = judgement.check(Code::OtherLoad).expect("it was made");
-        check.level
-    };
-    assert_eq!(check(1), Level::Passed, "the server's");
-    assert_ne!(check(3), Level::Passed, "another one");
 }

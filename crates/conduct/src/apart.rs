@@ -143,7 +143,7 @@ impl Staged for Pair {
         self.origin.add_to(hosts);
         let is_origin = |host: &&mut HostFacts| host.roles.contains(&HostRole::Origin);
         if let Some(host) = hosts.hosts.iter_mut().find(is_origin) {
-            host.usage.clone_from(&self.origin_usage);
+            add_usage(host, self.origin_usage.as_ref());
         }
     }
 
@@ -180,5 +180,70 @@ impl Staged for Pair {
         let stopped = stopped?;
         origin?;
         Ok(stopped)
+    }
+}
+
+/// Adds what was sampled of the upstream to what is known of its host. Where a generator on that
+/// host has sampled it as well, only the processes are new. May be done again.
+fn add_usage(host: &mut HostFacts, of_origin: Option<&Usage>) {
+    let Some(of_origin) = of_origin else {
+        return;
+    };
+    let is_generator = host.roles.contains(&HostRole::Generator);
+    let Some(usage) = &mut host.usage else {
+        // Without its engine, the load of others on this host would not be known.
+        host.usage = (!is_generator).then(|| of_origin.clone());
+        return;
+    };
+    for tree in &of_origin.trees {
+        if usage.trees.iter().all(|known| known.role != tree.role) {
+            usage.trees.push(tree.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_record::{HostTick, Role, TreeUsage};
+
+    use super::*;
+
+    fn usage(roles: &[Role], readings: usize) -> Usage {
+        let tree = |role: &Role| TreeUsage {
+            role: *role,
+            cpu_source: "process-clock".to_owned(),
+            ticks: Vec::new(),
+        };
+        Usage {
+            trees: roles.iter().map(tree).collect(),
+            host: vec![HostTick::default(); readings],
+            ..Usage::default()
+        }
+    }
+
+    /// What the host of the upstream has after its samples were added, twice as in a trial.
+    #[track_caller]
+    fn check(roles: &[HostRole], before: Option<Usage>, expected: Option<Usage>) {
+        let mut host = HostFacts {
+            roles: roles.to_vec(),
+            usage: before,
+            ..HostFacts::default()
+        };
+        let of_origin = usage(&[Role::Origin, Role::Bakeoff], 3);
+        for of_origin in [None, Some(&of_origin), Some(&of_origin)] {
+            add_usage(&mut host, of_origin);
+        }
+        assert_eq!(host.usage, expected);
+    }
+
+    #[test]
+    fn an_upstream_beside_a_generator_takes_nothing_from_its_samples() {
+        let alone = [HostRole::Origin];
+        let of_origin = usage(&[Role::Origin, Role::Bakeoff], 3);
+        check(&alone, None, Some(of_origin));
+        let both = [HostRole::Origin, HostRole::Generator];
+        let all = usage(&[Role::Engine, Role::Origin, Role::Bakeoff], 5);
+        check(&both, Some(usage(&[Role::Engine], 5)), Some(all));
+        check(&both, None, None);
     }
 }

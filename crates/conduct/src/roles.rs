@@ -82,7 +82,11 @@ impl Roles {
         let _ = sched_setaffinity(None, &set);
     }
 
-    pub(crate) fn divide_among(
+    /// Divides a machine with the processors `allowed` among the roles that are on it.
+    ///
+    /// # Errors
+    /// When the plan names a processor for one of them that is not among these.
+    pub fn divide_among(
         pinning: &Pinning,
         allowed: &[usize],
         here: RolesHere,

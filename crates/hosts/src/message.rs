@@ -66,7 +66,7 @@ pub enum Order {
 pub enum Report {
     /// The host is taken.
     Hello {
-        /// Processors that the agent may use.
+        /// Processors that the agent can have at once, a quota of CPU time considered.
         cpus: u32,
         /// Address that the session came from and to, where there is one: to reach this host by.
         address: Option<String>,

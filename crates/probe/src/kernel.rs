@@ -97,7 +97,16 @@ pub(crate) fn throttled_us(text: &[u8]) -> Option<u64> {
     Some(ns / 1000)
 }
 
-/// Folders below `/sys/fs/cgroup` whose `cpu.stat` may show a quota on a process, from its
+/// Processors' worth of time that a quota and its period give, rounded up: in `cpu.max` of version
+/// 2. `None` where there is no quota: that is `max` there, and -1 in version 1.
+pub(crate) fn cpus_of_quota(text: &[u8]) -> Option<u32> {
+    let mut words = words(text);
+    let (quota, period): (u64, u64) = (number(words.next()?)?, number(words.next()?)?);
+    let cpus = quota.max(1).checked_next_multiple_of(period)? / period;
+    u32::try_from(cpus).ok()
+}
+
+/// Folders below `/sys/fs/cgroup` whose files may show a quota on a process, from its
 /// `/proc/PID/cgroup`: its own group and those above it.
 pub(crate) fn groups_with_quota(text: &[u8]) -> Vec<String> {
     let mut folders = Vec::new();
@@ -215,6 +224,12 @@ mod tests {
             Some(1500)
         );
         assert_eq!(throttled_us(b"usage_usec 30\n"), None);
+        assert_eq!(cpus_of_quota(b"200000 100000\n"), Some(2));
+        assert_eq!(cpus_of_quota(b"200001 100000\n"), Some(3));
+        assert_eq!(cpus_of_quota(b"0 100000\n"), Some(1));
+        for none in ["max 100000\n", "-1\n 100000\n", "200000\n", "1 0\n", ""] {
+            assert_eq!(cpus_of_quota(none.as_bytes()), None, "{none}");
+        }
         assert_eq!(thread_run_ns(b"2293811 5 1\n"), Some(2_293_811));
         assert_eq!(thread_times_ns(b"2293811 5 1\n"), Some((2_293_811, 5)));
         assert_eq!(thread_times_ns(b"2293811\n"), None);

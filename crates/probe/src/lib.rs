@@ -26,6 +26,7 @@ mod more;
 mod parse;
 mod probe;
 mod queues;
+mod quota;
 mod started;
 mod tree;
 
@@ -34,4 +35,5 @@ pub use busiest::{ThreadTimes, busiest_thread};
 pub use counters::{Counted, ask, counted};
 pub use machine::{cpu_share_of_others, machine};
 pub use probe::{Probe, ProbeError, ProbeOptions, TreeSource};
+pub use quota::quota_cpus;
 pub use started::started_at;

@@ -14,7 +14,7 @@ const FREQUENCY_EVERY: u64 = 10;
 /// Processors whose frequency is read.
 const FREQUENCIES_MAX: usize = 64;
 /// Where control groups are mounted.
-const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
+pub(crate) const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
 /// Files that are read, and where their counters stood at the start.
 #[derive(Debug)]

@@ -249,8 +249,8 @@ struct Used {
     server: f64,
     engine: f64,
     origin: f64,
-    /// Other hosts of the same kernel, as namespaces are.
-    generators: f64,
+    /// Generators on the same kernel, and the upstream on another host of it, as namespaces are.
+    beside: f64,
 }
 
 impl Used {
@@ -263,19 +263,19 @@ impl Used {
             server: cpus(tree(Role::Server)?)?,
             // Where the load comes from others, the engine's place is that of who follows it.
             engine: cpus(tree(Role::Engine).or_else(|| tree(Role::Bakeoff))?)?,
-            generators: elsewhere::beside_the_server(trial, from_s, to_s)?,
+            beside: elsewhere::beside_the_server(trial, from_s, to_s)?,
             origin: tree(Role::Origin).map_or(Some(0.0), cpus)?,
         })
     }
 
     fn all(&self) -> f64 {
-        self.server + self.engine + self.origin + self.generators
+        self.server + self.engine + self.origin + self.beside
     }
 
     /// What was used of the server's processors; `None` where that cannot be known.
     fn on_server(&self, pinned: &Pinned) -> Option<f64> {
-        // Which processors generators had is not known.
-        if pinned.server.is_empty() || self.generators > 0.0 {
+        // Which processors those beside it had is not known.
+        if pinned.server.is_empty() || self.beside > 0.0 {
             return None;
         }
         let part = |cpus: &[usize], used: f64| {

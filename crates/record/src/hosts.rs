@@ -40,8 +40,8 @@ pub struct HostFacts {
     pub kernel: u32,
     /// Its clock against that of home; `None` for home itself.
     pub clock: Option<HostClock>,
-    /// What was sampled there, on the trial's axis; `None` for the host of the server, whose
-    /// samples are those of the trial.
+    /// What was sampled there, on the trial's axis. The samples of the server's host are those of
+    /// the trial; of a generator on it, its processes are here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }

@@ -266,6 +266,7 @@ fn roles_may_be_on_any_hosts() {
         ("home", "up", "g1"),
         ("sut", "home", "g1"),
         ("sut", "sut", "sut"),
+        ("sut", "g1", "g1"),
     ]
     .into_iter()
     .enumerate()
@@ -292,6 +293,14 @@ fn roles_may_be_on_any_hosts() {
         let at = trials[0]["server"]["address"].as_str().unwrap();
         assert!(at.starts_with(&format!("{server}:")), "{at}");
         assert_asked(&trials[0], 0);
+        let sampled = |role: &str, name: &str| {
+            let usage = &host(&trials[0], name)["usage"];
+            assert!(seconds_of(usage, role) > 0, "{role} on {name}: {usage:#}");
+        };
+        sampled("engine", generator);
+        if origin != server {
+            sampled("origin", origin);
+        }
     }
     wait_until("nothing is left on any host", || left(&lab).is_empty());
 }

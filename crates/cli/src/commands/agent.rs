@@ -20,6 +20,7 @@ use loads::{Files, Loads};
 use servers::Servers;
 use stages::{Ending, Stages};
 
+mod cpus;
 mod loads;
 mod look;
 mod order;
@@ -195,7 +196,7 @@ impl Work {
             Err(held @ LockError::Held { .. }) => return Err(refused(held, true)),
             Err(error @ LockError::Io { .. }) => Some(error.to_string()),
         };
-        let cpus = u32::try_from(allowed_cpus().len()).unwrap_or(u32::MAX);
+        let cpus = cpus::usable();
         let addresses = bakeoff_probe::own_addresses();
         Ok(Report::Hello {
             cpus: cpus.max(1),
@@ -238,5 +239,6 @@ fn limits() -> Value {
         "processes": of(Resource::Nproc),
         "locked_memory_bytes": of(Resource::Memlock),
         "cpus": allowed_cpus(),
+        "quota_cpus": bakeoff_probe::quota_cpus(),
     })
 }

@@ -27,6 +27,25 @@ const RESULT_WITHIN: Duration = Duration::from_secs(30);
 /// Between two looks at whether to stop.
 const LOOK_PERIOD: Duration = Duration::from_millis(100);
 
+/// The engine of one generator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Engine {
+    pub(crate) threads: u32,
+    /// Processors that its threads are pinned to in turn; none when empty.
+    pub(crate) pin: Vec<usize>,
+}
+
+/// Divides a load of `clients` over engines: which threads each of them runs, and where. `None`
+/// where there are fewer clients than engines.
+pub(crate) fn divided(clients: u32, engines: &[Engine]) -> Option<Vec<Threads>> {
+    let counts: Vec<u32> = engines.iter().map(|engine| engine.threads).collect();
+    let mut divided = Threads::divide(clients, &counts)?;
+    for (threads, engine) in divided.iter_mut().zip(engines) {
+        threads.pin.clone_from(&engine.pin);
+    }
+    Some(divided)
+}
+
 /// What one generator measured.
 pub(crate) struct HostPart {
     pub(crate) host: String,
@@ -284,5 +303,26 @@ fn of_one(
         began_ns,
         result,
         after_s: monotonic_ns().saturating_sub(start_ns) as f64 / 1e9,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_engine_keeps_its_own_processors() {
+        let engine = |threads, pin: &[usize]| Engine {
+            threads,
+            pin: pin.to_vec(),
+        };
+        let engines = [engine(2, &[2, 3]), engine(1, &[])];
+        let divided = divided(8, &engines).unwrap();
+        let found: Vec<_> = divided
+            .iter()
+            .map(|threads| (threads.count, &threads.pin[..]))
+            .collect();
+        assert_eq!(found, [(2, &[2, 3][..]), (1, &[][..])]);
+        assert_eq!(super::divided(1, &engines), None);
     }
 }

@@ -1,13 +1,12 @@
 //! `bakeoff load URL --hosts FILE`: one load, divided over several hosts.
 
 use bakeoff_hosts::{Cause, HostError, Session};
-use bakeoff_load::Threads;
 use bakeoff_record::{LoadResult, LostHost, Warning};
 use bakeoff_report::{LoadHosts, Redaction, conditions_of_load, digits};
 use serde_json::{Value, json};
 
 use super::agent::LoadOrder;
-use super::generators::{self, HostPart, Together};
+use super::generators::{self, Engine, HostPart, Together};
 use super::{hosts, load};
 use crate::flags::LoadCommand;
 use crate::interrupt::Interrupt;
@@ -41,9 +40,14 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     let mut sessions = sessions(&flags)?;
     let pinned = (!spec.threads.pin.is_empty()).then_some(spec.threads.pin.len() as u32);
     let count = |session: &Session| threads.or(pinned).unwrap_or_else(|| hosts::half(session));
-    let engines: Vec<u32> = sessions.iter().map(count).collect();
+    // The same processors on each host.
+    let engine = |session: &Session| Engine {
+        threads: count(session),
+        pin: spec.threads.pin.clone(),
+    };
+    let engines: Vec<Engine> = sessions.iter().map(engine).collect();
     let clients = spec.load.clients();
-    let divided = Threads::divide(clients, &engines).ok_or_else(|| {
+    let divided = generators::divided(clients, &engines).ok_or_else(|| {
         let hosts = sessions.len();
         exit::usage(format!(
             "{clients} clients cannot be divided over {hosts} hosts: give at least as many clients \

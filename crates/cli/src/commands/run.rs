@@ -266,10 +266,11 @@ fn sites(
         .as_deref()
         .map(|file| Far::open(file, &with));
     let far = far.transpose()?;
-    let serves_here = far.as_ref().is_none_or(|far| !far.has_server());
-    // Processors that the plan names are those of the server's host.
-    let pinning = serves_here.then(|| plan.pinning.clone());
-    let roles = Roles::divide(&pinning.unwrap_or_default()).map_err(exit::usage)?;
+    let pinning = match &far {
+        Some(far) => far.pinning_here(&plan.pinning),
+        None => plan.pinning.clone(),
+    };
+    let roles = Roles::divide(&pinning).map_err(exit::usage)?;
     let listening = far.as_ref().map(Far::listening).unwrap_or_default();
     let (bakeoff, stage) = scratch.stage_at(library.servers(), listening)?;
     let here = Here {

@@ -5,6 +5,7 @@
 //! And so are the sites of its servers: every call is a message to the agent there.
 
 mod again;
+mod engines;
 mod library;
 mod opened;
 mod own_folders;
@@ -19,17 +20,17 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bakeoff_conduct::{Apart, Generated, Generators, Here, LoadOrder, Site, UnderWay};
-use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, monotonic_ns, open};
+use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, Way, monotonic_ns, open};
 use bakeoff_load::Threads;
-use bakeoff_plan::Trial;
+use bakeoff_plan::{Cpus, Pinning, Trial};
 use bakeoff_record::{
     Addresses, ClockReading, Generator, HostClock, HostFacts, HostRole, Hosts, LinkFacts,
-    LoadResult, LostHost, Machine, When,
+    LoadResult, LostHost, Machine, Usage, When,
 };
 use bakeoff_stage::Listening;
 
 use super::agent;
-use super::generators::{self, Together, Watch};
+use super::generators::{self, Engine, Together, Watch};
 use super::hosts::links;
 pub(super) use opened::Campaign;
 use site::FarSite;
@@ -58,8 +59,8 @@ struct Shared {
     places: Vec<Place>,
     /// A session with each of them; `None` after it was lost, until the next load.
     sessions: Mutex<Vec<Option<Session>>>,
-    /// Threads of each.
-    engines: Vec<u32>,
+    /// The engine of each.
+    engines: Vec<Engine>,
     /// A number for the kernel of each host, by its name; home's for others.
     kernels: BTreeMap<String, u32>,
     links: Mutex<Vec<LinkFacts>>,
@@ -82,9 +83,20 @@ impl Far {
         self.listening.clone()
     }
 
-    /// Whether servers run elsewhere.
-    pub(super) fn has_server(&self) -> bool {
-        self.server.is_some()
+    /// What the plan says of the processors of this machine. Those of a role elsewhere are its
+    /// host's.
+    pub(super) fn pinning_here(&self, pinning: &Pinning) -> Pinning {
+        let shared = &self.generators;
+        let is_home = |place: &Place| place.way == Way::Home;
+        let of = |cpus: &Cpus, is_here: bool| match is_here {
+            true => cpus.clone(),
+            false => Cpus::Auto,
+        };
+        Pinning {
+            server: of(&pinning.server, is_home(&shared.server)),
+            engine: of(&pinning.engine, shared.places.iter().any(is_home)),
+            origin: of(&pinning.origin, is_home(&shared.origin)),
+        }
     }
 
     /// The machine that servers run on, if that is not this one.
@@ -275,7 +287,7 @@ impl Generators for Loads {
         })?;
         let clients = spec.load.clients();
         let hosts = self.0.engines.len();
-        let threads = Threads::divide(clients, &self.0.engines).ok_or_else(|| {
+        let threads = generators::divided(clients, &self.0.engines).ok_or_else(|| {
             format!(
                 "divide {clients} clients over {hosts} hosts: expected as many clients as hosts"
             )
@@ -435,10 +447,12 @@ fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Durati
             let before = reading(part.before);
             let after = part.after.map(reading);
             host.clock = after.map(|after| HostClock { before, after });
-            // Where the server runs too, what is sampled there is the trial's own.
-            if !host.roles.contains(&HostRole::Server) {
-                host.usage = part.usage;
-            }
+            // Where the server runs too, its samples are of the same host, but not of this engine.
+            let is_servers = host.roles.contains(&HostRole::Server);
+            host.usage = part.usage.map(|usage| match is_servers {
+                true => trees_of(usage),
+                false => usage,
+            });
         }
         let began_ns = part.began_ns;
         let began_ns = began_ns.map(|began| began as i64 - start_ns as i64);
@@ -473,6 +487,14 @@ fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Durati
     }
 }
 
+/// The processes alone of what was sampled.
+fn trees_of(usage: Usage) -> Usage {
+    Usage {
+        trees: usage.trees,
+        ..Usage::default()
+    }
+}
+
 fn reading(clock: ClockOffset) -> ClockReading {
     ClockReading {
         offset_ns: clock.offset_ns,
@@ -482,32 +504,4 @@ fn reading(clock: ClockOffset) -> ClockReading {
 }
 
 #[cfg(test)]
-mod tests {
-    use bakeoff_hosts::Cause;
-
-    use super::*;
-
-    /// Such as a result that is too long to be sent.
-    #[test]
-    fn why_an_agent_refused_is_kept_with_the_lost_host() {
-        let why = "send the result: it is too long";
-        let refused = HostError {
-            host: "g1".to_owned(),
-            cause: Cause::Refused {
-                why: why.to_owned(),
-                usage: false,
-            },
-        };
-        let together = Together {
-            parts: Vec::new(),
-            lost: vec![refused],
-            lost_after_s: vec![3.0],
-        };
-        let generated = generated(together, Hosts::default(), 0, Duration::from_secs(1));
-        let lost = generated.hosts.unwrap().lost;
-        assert!(lost[0].message.contains(why), "{lost:?}");
-        let failed = generated.failed.unwrap();
-        let is_named = failed.starts_with("host g1 was lost: ");
-        assert!(is_named && failed.contains(why), "{failed}");
-    }
-}
+mod tests;

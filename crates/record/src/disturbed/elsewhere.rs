@@ -65,19 +65,22 @@ pub fn foreign_elsewhere(trial: &TrialRecord) -> Option<OnHost<'_>> {
     }))
 }
 
-/// Processors that generators had which share the server's kernel; `None` where one of them was
-/// not sampled.
+/// Processors that generators and the upstream had on other hosts of the server's kernel, and a
+/// generator on the server's own host; `None` where a generator was not sampled.
 pub(super) fn beside_the_server(trial: &TrialRecord, from_s: f64, to_s: f64) -> Option<f64> {
     let Some((hosts, kernel)) = of_server(trial) else {
         return Some(0.0);
     };
     let is_lost = |host: &&HostFacts| hosts.lost.iter().any(|lost| lost.host == host.name);
-    let beside = hosts.generators.iter().map(|part| hosts.host(&part.host));
-    let beside = beside.flatten().filter(|host| host.kernel == kernel);
+    let is_generator = |name: &str| hosts.generators.iter().any(|part| part.host == name);
+    let beside = hosts.hosts.iter().filter(|host| host.kernel == kernel);
     let beside = beside.filter(|host| !is_lost(host));
-    beside
-        .map(|host| cpus_of_trees(host.usage.as_ref()?, from_s, to_s))
-        .sum()
+    let used = beside.map(|host| match &host.usage {
+        Some(usage) => cpus_of_trees(usage, from_s, to_s),
+        // A built-in server has no upstream, and the server's own samples are those of the trial.
+        None => (!is_generator(&host.name)).then_some(0.0),
+    });
+    used.sum()
 }
 
 /// Processors that the sampled programs of a host had.

@@ -258,8 +258,7 @@ impl LoadOrder {
     pub(crate) fn set_threads(&mut self, threads: &Threads) {
         self.threads = SentThreads {
             count: threads.count,
-            // The same processors on each host.
-            pin: self.threads.pin.clone(),
+            pin: threads.pin.clone(),
             first_and_of: threads.part.map(|part| (part.first, part.of)),
         };
     }

@@ -10,15 +10,13 @@ use bakeoff_record::Machine;
 use serde_json::{Value, json};
 
 use super::links::{self, Link};
-use super::reached::{self, Wanted, expanded, open_all, own, owner, read};
+use super::reached::{self, ANSWER_WITHIN, Wanted, expanded, open_all, own, owner, read};
 use crate::flags::{HostsCheckFlags, HostsFormat};
 use crate::interrupt::Interrupt;
 use crate::{exit, output};
 
 /// Version of the document.
 const SCHEMA: &str = "bakeoff.hosts/1";
-/// How long a host may take to say what it is.
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// What was found of one host.
 pub(crate) struct Found {
@@ -147,13 +145,7 @@ fn ask(mut session: Session, set_up: Duration) -> Result<Reached, HostError> {
         _ => None,
     };
     let machine = machine.ok_or_else(|| session.confused("a machine that cannot be read"))?;
-    session.send(&Order::Limits)?;
-    let is_limits = |report: &Report| matches!(report, Report::Limits { .. });
-    let report = session.expect("say its limits", ANSWER_WITHIN, is_limits)?;
-    let limits = match report {
-        Report::Limits { limits } => limits,
-        _ => Value::Null,
-    };
+    let limits = reached::limits(&mut session)?;
     let unlocked = reached::unlocked(&session);
     Ok(Reached {
         session,
@@ -288,7 +280,7 @@ fn reached_row(host: &Found, reached: &Reached) -> Vec<String> {
         greeting.map_or_else(String::new, |it| it.version.clone()),
         greeting.map_or_else(String::new, |it| it.digest.short()),
         format!("{:.2} s", reached.set_up.as_secs_f64()),
-        reached.machine.processors.cpus.to_string(),
+        reached::usable_cpus(&reached.session).to_string(),
         files.map_or("-".to_owned(), |(_, hard)| hard.to_string()),
         offset(&reached.clock),
     ]

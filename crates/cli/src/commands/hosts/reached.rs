@@ -4,15 +4,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use bakeoff_hosts::{HostError, Own, Place, Report, Session, Way, open, pods};
+use bakeoff_hosts::{HostError, Order, Own, Place, Report, Session, Way, open, pods};
 use bakeoff_plan::{HOME, Host, HostWay, Hosts};
 use bakeoff_record::read_regular_text;
+use serde::Deserialize as _;
+use serde_json::Value;
 
 use crate::commands::agent::own_kernel;
 use crate::{exit, output};
 
 /// Longest hosts file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
+/// How long a host may take to say what it is.
+pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// A host that is to be reached.
 #[derive(Debug, Clone)]
@@ -75,10 +79,7 @@ fn once_each(names: &[String]) -> anyhow::Result<()> {
 pub(crate) fn aliases(names: &[String]) -> anyhow::Result<Vec<Wanted>> {
     once_each(names)?;
     let one = |name: &String| {
-        let text = format!(
-            "[hosts.generator]\nssh = {}\n",
-            serde_json::Value::from(name.as_str())
-        );
+        let text = format!("[hosts.generator]\nssh = {}\n", Value::from(name.as_str()));
         let hosts = Hosts::parse(&text, "--generators")
             .map_err(|_| exit::usage(format!("--generators: `{name}` is no ssh alias")))?;
         let host = hosts.named("generator").context(
@@ -193,12 +194,35 @@ pub(crate) fn unlocked(session: &Session) -> Option<String> {
     ))
 }
 
-/// Half of a host's processors, as on one machine.
-pub(crate) fn half(session: &Session) -> u32 {
+/// What a process may use on a host.
+pub(super) fn limits(session: &mut Session) -> Result<Value, HostError> {
+    session.send(&Order::Limits)?;
+    let is_limits = |report: &Report| matches!(report, Report::Limits { .. });
+    match session.expect("say its limits", ANSWER_WITHIN, is_limits)? {
+        Report::Limits { limits } => Ok(limits),
+        _ => Ok(Value::Null),
+    }
+}
+
+/// Processors that programs may use on a host, by the kernel's numbers.
+pub(crate) fn allowed_cpus(session: &mut Session) -> Result<Vec<usize>, HostError> {
+    let limits = limits(session)?;
+    let cpus = Vec::<usize>::deserialize(&limits["cpus"]);
+    cpus.map_err(|_| session.confused("limits without processors"))
+}
+
+/// Processors that the agent of a host can have at once: under a quota of CPU time, fewer than it
+/// may use.
+pub(crate) fn usable_cpus(session: &Session) -> u32 {
     match session.hello() {
-        Some(Report::Hello { cpus, .. }) => (cpus / 2).max(1),
+        Some(Report::Hello { cpus, .. }) => *cpus,
         _ => 1,
     }
+}
+
+/// Half of them, as on one machine.
+pub(crate) fn half(session: &Session) -> u32 {
+    (usable_cpus(session) / 2).max(1)
 }
 
 /// Opens a session with each host, all at once, and says how long each took.

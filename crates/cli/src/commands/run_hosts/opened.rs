@@ -10,6 +10,7 @@ use bakeoff_plan::{HOME, HostWay, Hosts, Load, Plan};
 use bakeoff_record::TrialRecord;
 use bakeoff_stage::Listening;
 
+use super::engines;
 use super::library;
 use super::own_folders;
 use super::stage::FarHost;
@@ -72,8 +73,8 @@ impl Far {
         }
         let named = |name: &str| set_up.iter().find(|host| host.place.name == name).cloned();
         // After the stages, beside which a generator may be on the same host.
-        let sessions = sessions(&wanted, &own, &owner)?;
-        let engines = sessions.iter().map(hosts::half).collect();
+        let mut sessions = sessions(&wanted, &own, &owner)?;
+        let engines = engines::of(&mut sessions, &wanted, roles, campaign.plan)?;
         for session in &sessions {
             hosts::addresses::add_of(&mut addresses, session);
         }
