@@ -326,7 +326,7 @@ impl Worker {
             Err(StartFailed::Trial(end)) => return self.with_logs(StageReport::Failed(end)),
             Err(StartFailed::FullDisk(why)) => return without_files(StageReport::FullDisk(why)),
             // It is this machine, which is there.
-            Err(StartFailed::Unreached(lost)) => {
+            Err(StartFailed::Unreached(lost) | StartFailed::Lost(lost)) => {
                 return without_files(StageReport::Cannot(lost.message));
             }
         };
