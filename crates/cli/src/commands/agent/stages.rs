@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
-use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bakeoff_conduct::{Here, Part, Programs, Roles, Site as _, Staged, StartFailed, StartOrder};
-use bakeoff_hosts::{Outbox, Report, monotonic_ns};
+use bakeoff_hosts::{Cause, Outbox, Report, monotonic_ns};
 use bakeoff_record::{Machine, private_folder};
 use bakeoff_stage::{Listening, Servers, host, leftovers};
 
@@ -237,9 +236,11 @@ impl Worker {
             library,
             own: own_folders,
         } = set_up;
-        let own = || super::own_address()?.parse::<IpAddr>().ok();
-        let address = address.or_else(own);
-        let address = address.ok_or_else(|| anyhow::anyhow!("no address of this host is known"))?;
+        let address = address.or_else(super::own_address);
+        let address = address.ok_or_else(|| {
+            let fix = Cause::NoAddress.fix();
+            anyhow::anyhow!("nothing says by which address the others reach it; {fix}")
+        })?;
         self.drop_staged();
         self.site = None;
         // Agents may be all that ever runs of bakeoff on this host, so that nobody else would
