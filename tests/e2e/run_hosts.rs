@@ -287,6 +287,31 @@ fn a_host_of_which_no_address_is_known_is_named_with_what_to_do() {
     assert!(said, "{check:#?}");
 }
 
+/// The plan is right, and home has room: it is the host that cannot be used.
+#[test]
+fn a_temporary_folder_that_takes_nothing_is_named_with_its_host() {
+    let scene = Scene::new();
+    let roles = "server = \"sut\"\ngenerators = [\"g1\"]";
+    hosts(&scene, roles, "");
+    let file = std::fs::read_to_string(scene.path("hosts.toml")).unwrap();
+    let (home, program) = (scene.path("sut"), env!("CARGO_BIN_EXE_bakeoff"));
+    std::fs::create_dir_all(&home).unwrap();
+    let sut = format!(
+        "[hosts.sut]\nprogram = \"{program}\"\naddress = \"127.0.0.2\"\n\
+         command = [\"env\", \"HOME={home}\", \"TMPDIR={home}/none\"]\n",
+        home = home.display()
+    );
+    scene.write("hosts.toml", &format!("{sut}{file}"));
+    let run = scene.run(&["run", "smoke", "--hosts", "hosts.toml"]);
+    let folder = home.join("none");
+    let expected = format!(
+        "host sut failed to make a run folder in {}: ",
+        folder.display()
+    );
+    let refused = run.expect(4).says(&expected);
+    refused.says("; make room in the temporary folder of that host, or set TMPDIR to another");
+}
+
 #[test]
 fn fewer_clients_than_generators_are_refused_before_anything_runs() {
     let scene = Scene::new();

@@ -12,15 +12,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use bakeoff_conduct::{Here, Part, Programs, Roles, Site as _, Staged, StartFailed, StartOrder};
 use bakeoff_hosts::{Cause, Outbox, Report, monotonic_ns};
 use bakeoff_record::{Machine, private_folder};
-use bakeoff_stage::{Listening, Servers, host, leftovers};
+use bakeoff_stage::{Listening, Servers, StageError, host, leftovers};
 
 use super::loads::Files;
 use super::own_folders::OwnFolders;
 use super::refused;
 use super::stage_order::{Of, SetUp, StageFacts, StageOrder, StageReport, Started};
+use crate::paths::must_be_text;
 use crate::run_folder::RunFolder;
 
 /// Orders that wait.
@@ -35,6 +37,9 @@ const LOG_BYTES_MAX: u64 = 4 << 20;
 const LOGS_BYTES_MAX: u64 = 64 << 20;
 /// Folders in folders of logs, and of files of servers.
 const DEPTH_MAX: usize = 8;
+/// What to do where the temporary folder takes nothing.
+const ROOM: &str = "make room in the temporary folder of that host, or set TMPDIR to another one \
+                    in the environment of your login there";
 
 /// What a message about the stage comes to: a report with its files.
 type Answer = (StageReport, Vec<Vec<u8>>);
@@ -190,9 +195,7 @@ impl Worker {
         let site = match (order, &self.site) {
             (StageOrder::SetUp(set_up), _) => {
                 let ready = self.set_up(*set_up, files);
-                return without_files(
-                    ready.unwrap_or_else(|error| StageReport::Refused(format!("{error:#}"))),
-                );
+                return without_files(ready.unwrap_or_else(|error| not_set_up(&error)));
             }
             (_, None) => {
                 return without_files(StageReport::Refused("no stage is set up".to_owned()));
@@ -245,8 +248,11 @@ impl Worker {
         self.site = None;
         // Agents may be all that ever runs of bakeoff on this host, so that nobody else would
         // remove what one that was killed has left.
-        leftovers::remove(&std::env::temp_dir());
-        let folder = RunFolder::make()?;
+        let temporary = std::env::temp_dir();
+        leftovers::remove(&temporary);
+        must_be_text("the temporary folder (TMPDIR)", &temporary)?;
+        let folder = RunFolder::make_in(&temporary)
+            .with_context(|| format!("make a run folder in {}", temporary.display()))?;
         let path = folder.path().to_owned();
         *self
             .ending
@@ -419,6 +425,24 @@ impl Worker {
     }
 }
 
+/// Why a stage is not set up. What the file system of this host refuses is nothing that a plan asks
+/// for.
+fn not_set_up(error: &anyhow::Error) -> StageReport {
+    let text = format!("{error:#}");
+    let is_of_files = |cause: &(dyn std::error::Error + 'static)| {
+        let of_stage = cause.downcast_ref::<StageError>();
+        let of_stage = of_stage.map(|error| &*error.cause);
+        cause.is::<std::io::Error>() || matches!(of_stage, Some(bakeoff_stage::Cause::File { .. }))
+    };
+    match error.chain().any(is_of_files) {
+        true => {
+            let why = text.strip_prefix("failed to ").unwrap_or(&text);
+            StageReport::Cannot(format!("{why}; {ROOM}"))
+        }
+        false => StageReport::Refused(text),
+    }
+}
+
 fn without_files(report: StageReport) -> Answer {
     (report, Vec::new())
 }
@@ -446,8 +470,9 @@ fn write_library(folder: &Path, names: &[String], files: &[Vec<u8>]) -> anyhow::
             anyhow::bail!("`{name}` is no name of a server's file");
         }
         let path = folder.join(path);
-        private_folder(path.parent().unwrap_or(folder))?;
-        std::fs::write(path, bytes)?;
+        let made = private_folder(path.parent().unwrap_or(folder));
+        let written = made.and_then(|()| std::fs::write(&path, bytes));
+        written.with_context(|| format!("write {}", path.display()))?;
     }
     Ok(())
 }
@@ -515,6 +540,23 @@ mod tests {
             assert_eq!(is_plain(Path::new(name), 2), expected, "{name}");
         }
         assert!(!is_plain(Path::new("a/b"), 1));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_made_is_named_and_is_no_wrong_plan() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = folder.path().join("taken");
+        std::fs::write(&taken, "").unwrap();
+        let (name, files) = ("web/server.toml", [b"name".to_vec()]);
+        let error = write_library(&taken, &[name.to_owned()], &files).unwrap_err();
+        let StageReport::Cannot(why) = not_set_up(&error) else {
+            panic!("it is the file system: {error:#}");
+        };
+        let begins = format!("write {}: ", taken.join(name).display());
+        assert!(why.starts_with(&begins) && why.ends_with(ROOM), "{why}");
+        let wrong = write_library(folder.path(), &["../x".to_owned()], &files).unwrap_err();
+        let refused = not_set_up(&wrong);
+        assert!(matches!(refused, StageReport::Refused(why) if why.starts_with("`../x`")));
     }
 
     #[test]
