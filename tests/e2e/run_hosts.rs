@@ -262,6 +262,56 @@ fn hosts_that_cannot_be_used_so_are_refused_before_anything_runs() {
     refused(generators, "address = \"here\"", "`here` is no IP address");
 }
 
+/// The environment of home has the address of the machine where the user logged in.
+#[test]
+fn a_host_of_which_no_address_is_known_is_named_with_what_to_do() {
+    let scene = Scene::new();
+    let roles = "server = \"sut\"\ngenerators = [\"g1\"]";
+    hosts(&scene, roles, "");
+    let file = std::fs::read_to_string(scene.path("hosts.toml")).unwrap();
+    let (home, program) = (scene.path("sut"), env!("CARGO_BIN_EXE_bakeoff"));
+    std::fs::create_dir_all(&home).unwrap();
+    let sut = format!(
+        "[hosts.sut]\nprogram = \"{program}\"\n\
+         command = [\"env\", \"HOME={}\", \"SSH_CONNECTION=192.0.2.9 40000 192.0.2.1 22\"]\n",
+        home.display()
+    );
+    scene.write("hosts.toml", &format!("{sut}{file}"));
+    let expected = "host sut: nothing says by which address the others reach it";
+    let fix = "; write `address` in its table of the hosts file";
+    let run = scene.run(&["run", "smoke", "--hosts", "hosts.toml"]);
+    let refused = run.expect(2);
+    refused.says(&format!("{expected}{fix}"));
+    let check = scene.run(&["hosts", "check", "hosts.toml"]).expect(4);
+    let said = check.stdout.contains(expected) && check.stdout.contains(fix);
+    assert!(said, "{check:#?}");
+}
+
+/// The plan is right, and home has room: it is the host that cannot be used.
+#[test]
+fn a_temporary_folder_that_takes_nothing_is_named_with_its_host() {
+    let scene = Scene::new();
+    let roles = "server = \"sut\"\ngenerators = [\"g1\"]";
+    hosts(&scene, roles, "");
+    let file = std::fs::read_to_string(scene.path("hosts.toml")).unwrap();
+    let (home, program) = (scene.path("sut"), env!("CARGO_BIN_EXE_bakeoff"));
+    std::fs::create_dir_all(&home).unwrap();
+    let sut = format!(
+        "[hosts.sut]\nprogram = \"{program}\"\naddress = \"127.0.0.2\"\n\
+         command = [\"env\", \"HOME={home}\", \"TMPDIR={home}/none\"]\n",
+        home = home.display()
+    );
+    scene.write("hosts.toml", &format!("{sut}{file}"));
+    let run = scene.run(&["run", "smoke", "--hosts", "hosts.toml"]);
+    let folder = home.join("none");
+    let expected = format!(
+        "host sut failed to make a run folder in {}: ",
+        folder.display()
+    );
+    let refused = run.expect(4).says(&expected);
+    refused.says("; make room in the temporary folder of that host, or set TMPDIR to another");
+}
+
 #[test]
 fn processors_that_a_generator_does_not_have_are_refused_before_anything_runs() {
     let scene = Scene::new();

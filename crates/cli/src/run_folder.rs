@@ -16,12 +16,15 @@ impl RunFolder {
     pub(crate) fn make() -> anyhow::Result<Self> {
         let parent = std::env::temp_dir();
         crate::paths::must_be_text("the temporary folder (TMPDIR)", &parent)?;
-        let made = bakeoff_stage::RunFolder::make_in(&parent);
-        let made = made.with_context(|| {
+        Self::make_in(&parent).with_context(|| {
             let parent = parent.display();
             format!("failed to make a run folder in {parent}; set TMPDIR to another folder")
-        })?;
-        Ok(Self(made))
+        })
+    }
+
+    /// The same in another folder.
+    pub(crate) fn make_in(parent: &Path) -> std::io::Result<Self> {
+        bakeoff_stage::RunFolder::make_in(parent).map(Self)
     }
 
     pub(crate) fn path(&self) -> &Path {

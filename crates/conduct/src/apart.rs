@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use bakeoff_origin::Counts;
 use bakeoff_plan::{Plan, Protocol, Request, ServerChoice, Workload};
 use bakeoff_record::{
-    GrownFile, HostFacts, HostRole, Hosts, Pinned, ServerFacts, Step, StopFacts, TrialEnd,
-    TrialRecord, Usage, When, Work,
+    GrownFile, HostFacts, HostRole, Hosts, LostHost, Pinned, ServerFacts, Step, StopFacts,
+    TrialEnd, TrialRecord, Usage, When, Work,
 };
 use bakeoff_stage::Fetched;
 
@@ -136,6 +136,10 @@ impl Staged for Pair {
 
     fn lost(&mut self) -> Option<String> {
         self.server.lost().or_else(|| self.origin.lost())
+    }
+
+    fn away(&mut self) -> Option<LostHost> {
+        self.server.away().or_else(|| self.origin.away())
     }
 
     fn add_to(&self, hosts: &mut Hosts) {

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use bakeoff_plan::{Plan, Trial};
 use bakeoff_record::{
-    ContenderKind, Histogram, RecordFolder, TrialEnd, TrialRecord, Usage, Warning, disturbances,
+    ContenderKind, Histogram, LostHost, RecordFolder, TrialEnd, TrialRecord, Usage, Warning,
+    disturbances,
 };
 
 use crate::ConductError;
@@ -18,10 +19,12 @@ use crate::roles::Roles;
 use crate::rounds::{Rounds, Widest};
 use crate::sequence::Sequence;
 use crate::site::Site;
-use crate::trial::{self, Setting};
+use crate::trial::{self, Away, Carried, Setting};
 
 /// How often a rest looks whether somebody wants to stop.
 const REST_PERIOD: Duration = Duration::from_millis(50);
+/// How often a trial is begun whose host is lost before its load, and reached again each time.
+const BEGINS: u32 = 3;
 
 /// What a campaign needs besides its plan.
 #[derive(Debug)]
@@ -45,8 +48,8 @@ pub enum CampaignEnd {
     Complete,
     /// Somebody stopped it; what is missing can be run later.
     Interrupted,
-    /// A host was lost and cannot be reached again: which, and why. What is missing can be run
-    /// later.
+    /// A host was lost and cannot be reached again, or was lost again and again before a load
+    /// could begin: which, and why. What is missing can be run later.
     HostLost(String),
 }
 
@@ -94,6 +97,7 @@ pub fn carry_out(
     };
     on_event(campaign.began());
     let mut block = None;
+    let mut losses = Losses::default();
     while let Some(trial) = campaign.next()? {
         if options.stop.load(Ordering::Relaxed) {
             return Ok(CampaignEnd::Interrupted);
@@ -105,12 +109,11 @@ pub fn carry_out(
         block = this;
         on_event(campaign.begins(&trial));
         let logs = campaign.folder.logs_of(&trial.id);
-        let mut record = trial::carry_out(&setting, &trial, &logs, on_event)?;
+        let Carried { mut record, away } = trial::carry_out(&setting, &trial, &logs, on_event)?;
         record.course.warnings.extend_from_slice(&options.warnings);
         let rests = !matches!(record.end, TrialEnd::Skipped { .. });
-        let unreached = trial::unreached(&record);
         campaign.keep(record, on_event)?;
-        match unreached {
+        match losses.why_over(&trial.id, away) {
             Some(why) => return Ok(CampaignEnd::HostLost(why)),
             None if rests => rest(plan.rest, &options.stop),
             None => {}
@@ -120,6 +123,37 @@ pub fn carry_out(
         on_event(Event::BlockEnded);
     }
     Ok(CampaignEnd::Complete)
+}
+
+/// The trial that was begun last, and how often it was left in a row.
+#[derive(Debug, Default)]
+struct Losses {
+    id: String,
+    times: u32,
+}
+
+impl Losses {
+    /// Why the campaign does not go on after this trial, if that is so: the host of a trial that
+    /// was left cannot be reached, or whatever it does before its load loses a host each time.
+    fn why_over(&mut self, id: &str, away: Option<Away>) -> Option<String> {
+        let is_again = self.id == id;
+        id.clone_into(&mut self.id);
+        self.times = match (&away, is_again) {
+            (None, _) => 0,
+            (Some(_), false) => 1,
+            (Some(_), true) => self.times + 1,
+        };
+        match away? {
+            Away::Unreached(LostHost { host, message, .. }) => Some(format!(
+                "host {host} was lost and cannot be reached again: {message}"
+            )),
+            Away::Lost(lost) if self.times >= BEGINS => Some(format!(
+                "a host was lost {BEGINS} times before the load of {id} could begin; the last \
+                 time, {lost}"
+            )),
+            Away::Lost(_) => None,
+        }
+    }
 }
 
 /// What the trials of a block have in common.

@@ -268,7 +268,7 @@ pub fn confirm(
             stop: &here.stop,
         };
         let logs = folder.logs_of(&trial.id);
-        let mut record = trial::carry_out(&setting, trial, &logs, on_event)?;
+        let mut record = trial::carry_out(&setting, trial, &logs, on_event)?.record;
         record.attempt.disturbed = disturbances(&record);
         folder.append(&record)?;
         on_event(Event::Ended(&record));

@@ -74,8 +74,8 @@ pub trait Generators: std::fmt::Debug + Send + Sync {
     /// Whether the engine is this process, so that nothing of the load crosses a network.
     fn are_here(&self) -> bool;
 
-    /// Reaches hosts that were lost in an earlier load. It may take attempts, and waits between
-    /// them.
+    /// Reaches hosts that were lost since an earlier load began. It may take attempts, and waits
+    /// between them.
     ///
     /// # Errors
     /// The first that cannot be reached.
@@ -117,6 +117,8 @@ pub struct Generated {
     pub hosts: Option<Hosts>,
     /// Why it failed, if it did.
     pub failed: Option<String>,
+    /// The host that was away when it was to begin: it never did.
+    pub away: Option<LostHost>,
 }
 
 /// The engine of this process.

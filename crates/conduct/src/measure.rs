@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_origin::Counts;
 use bakeoff_plan::Trial;
-use bakeoff_record::{Hosts, LoadResult, OriginCounts, Step, TrialEnd, Usage, Warning};
+use bakeoff_record::{Hosts, LoadResult, LostHost, OriginCounts, Step, TrialEnd, Usage, Warning};
 
 use crate::answers::Encoded;
 use crate::event::Event;
@@ -38,6 +38,8 @@ pub(crate) struct Measured {
     pub(crate) warnings: Vec<Warning>,
     /// How the trial ends, unless it goes on to its next step.
     pub(crate) end: Option<TrialEnd>,
+    /// The host that is away, where that is why the load never began.
+    pub(crate) away: Option<LostHost>,
 }
 
 /// Puts the trial's load on the contestant; `encoded` holds the bodies that were
@@ -86,7 +88,11 @@ pub(crate) fn measure(
     watch.look_last(contestant, on_event);
     let start = watch.load.window().map(|(start, _)| start);
     let usage = contestant.sampled(start);
-    watch.finish(usage, warnings, stop)
+    let mut measured = watch.finish(usage, warnings, stop);
+    if start.is_none() {
+        measured.away = measured.away.or_else(|| contestant.away());
+    }
+    measured
 }
 
 /// What the upstream of a proxied workload has counted.
@@ -107,6 +113,7 @@ impl Measured {
                 cause,
                 message: None,
             }),
+            away: None,
         }
     }
 }
@@ -259,6 +266,7 @@ impl Watch {
             result,
             hosts,
             failed,
+            away,
         } = self.load.finish();
         let failure = failed.map(|cause| TrialEnd::Failed {
             step: Step::Measure,
@@ -287,6 +295,7 @@ impl Watch {
             origin,
             warnings,
             end: died.or(failure).or(stopped),
+            away,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What tests of several modules measure on: no process, no socket.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use bakeoff_plan::{Builtin, Plan};
 use bakeoff_record::{LostHost, Step, TrialEnd, TrialRecord};
@@ -14,6 +16,8 @@ use crate::site::{Site, SiteError, Staged, StartFailed, StartOrder};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Host {
     pub(crate) lost: Option<LostHost>,
+    /// In so many starts it is lost, each time to be back for the next one.
+    pub(crate) goes: Arc<AtomicU32>,
 }
 
 impl Host {
@@ -45,6 +49,11 @@ impl Site for Host {
         _: &mut dyn FnMut(Step),
     ) -> Result<Box<dyn Staged>, StartFailed> {
         self.reached().map_err(StartFailed::Unreached)?;
+        let left = self.goes.load(Ordering::Relaxed);
+        if left > 0 {
+            self.goes.store(left - 1, Ordering::Relaxed);
+            return Err(StartFailed::Lost(gone()));
+        }
         Err(StartFailed::Trial(failed()))
     }
 }
@@ -60,6 +69,15 @@ impl Generators for Host {
 
     fn reach_again(&self) -> Result<(), LostHost> {
         self.reached()
+    }
+}
+
+/// A host that was lost, and why.
+pub(crate) fn gone() -> LostHost {
+    LostHost {
+        host: "g1".to_owned(),
+        at_s: None,
+        message: "nothing came from it for 10 s".to_owned(),
     }
 }
 

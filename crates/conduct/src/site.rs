@@ -108,6 +108,8 @@ pub enum StartFailed {
     FullDisk(String),
     /// A machine that was lost earlier cannot be reached again.
     Unreached(LostHost),
+    /// The machine was lost meanwhile.
+    Lost(LostHost),
 }
 
 /// An edge of the measured window.
@@ -163,6 +165,12 @@ pub trait Staged {
 
     /// Why the machine that it runs on was given up, if it was. Does not wait.
     fn lost(&mut self) -> Option<String> {
+        None
+    }
+
+    /// The machine that it runs on, where that was given up because it is away, and not for what it
+    /// was asked. Does not wait.
+    fn away(&mut self) -> Option<LostHost> {
         None
     }
 

@@ -34,6 +34,22 @@ pub(crate) struct Setting<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
+/// A trial as it went.
+pub(crate) struct Carried {
+    pub(crate) record: TrialRecord,
+    /// Why it was left for later, if it was.
+    pub(crate) away: Option<Away>,
+}
+
+/// A host that is away, so that the load of a trial never began.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Away {
+    /// It was lost earlier and cannot be reached again.
+    Unreached(LostHost),
+    /// It was lost in the trial.
+    Lost(LostHost),
+}
+
 /// Carries out one trial. Whatever goes wrong is in the record.
 ///
 /// # Errors
@@ -43,12 +59,12 @@ pub(crate) fn carry_out(
     trial: &Trial,
     logs: &Path,
     on_event: &mut dyn FnMut(Event<'_>),
-) -> Result<TrialRecord, ConductError> {
+) -> Result<Carried, ConductError> {
     let trial = &trial.as_asked();
     let mut record = blank(trial, setting.roles);
     if let Some(end) = forbidden(trial, setting.site, setting.generators) {
         record.end = end;
-        return Ok(record);
+        return Ok(Carried { record, away: None });
     }
     let mut clock = StepClock::start();
     let mut begin = |step| {
@@ -63,20 +79,22 @@ pub(crate) fn carry_out(
     };
     let reached = setting.generators.reach_again();
     let started = reached.map_err(StartFailed::Unreached);
-    match started.and_then(|()| setting.site.start(&order, &mut begin)) {
-        Ok(contestant) => on_stage(
-            setting,
-            trial,
-            contestant,
-            &mut clock,
-            &mut record,
-            on_event,
-        ),
-        Err(StartFailed::FullDisk(error)) => return Err(ConductError::FullDisk(error)),
-        Err(StartFailed::Unreached(lost)) => {
-            leave(&mut record, setting.generators.hosts(trial), lost);
+    let away = match started.and_then(|()| setting.site.start(&order, &mut begin)) {
+        Ok(contestant) => {
+            let staged = (contestant, &mut clock);
+            let lost = on_stage(setting, trial, staged, &mut record, on_event);
+            lost.map(Away::Lost)
         }
-        Err(StartFailed::Trial(end)) => record.end = end,
+        Err(StartFailed::FullDisk(error)) => return Err(ConductError::FullDisk(error)),
+        Err(StartFailed::Unreached(lost)) => Some(Away::Unreached(lost)),
+        Err(StartFailed::Lost(lost)) => Some(Away::Lost(lost)),
+        Err(StartFailed::Trial(end)) => {
+            record.end = end;
+            None
+        }
+    };
+    if let Some(Away::Unreached(lost) | Away::Lost(lost)) = &away {
+        leave(&mut record, setting.generators.hosts(trial), lost);
     }
     // A stop that came before the window is the user's wish, not the server's failure.
     let measured = matches!(record.end, TrialEnd::Measured);
@@ -84,41 +102,52 @@ pub(crate) fn carry_out(
         record.end = TrialEnd::Interrupted;
     }
     record.course.steps = clock.finish();
-    Ok(record)
+    Ok(Carried { record, away })
 }
 
-/// A trial that did not begin because of a host that was lost. It is left for the campaign that
-/// goes on with the record: as a failure of its contender it would never be run again.
-fn leave(record: &mut TrialRecord, hosts: Option<Hosts>, lost: LostHost) {
-    let mut hosts = hosts.unwrap_or_default();
-    hosts.lost.push(lost);
+/// A trial whose load never began because of a host that was lost. It is left to be begun again,
+/// in this campaign or in one that goes on with the record: as a failure of its contender it would
+/// never be run again.
+fn leave(record: &mut TrialRecord, known: Option<Hosts>, lost: &LostHost) {
+    let hosts = record.course.hosts.take();
+    let mut hosts = hosts.or(known).unwrap_or_default();
+    if hosts.lost.iter().all(|other| other.host != lost.host) {
+        hosts.lost.push(lost.clone());
+    }
     record.course.hosts = Some(hosts);
     record.schema = HOSTS_SCHEMA.to_owned();
+    record.result = None;
     record.end = TrialEnd::Interrupted;
 }
 
-/// Why no trial can begin after this one, if that is so: a host was lost and cannot be reached.
-pub(crate) fn unreached(record: &TrialRecord) -> Option<String> {
-    let lost = record.course.lost().first()?;
-    (record.end == TrialEnd::Interrupted).then(|| {
-        let (host, why) = (&lost.host, &lost.message);
-        format!("host {host} was lost and cannot be reached again: {why}")
-    })
+/// How a trial comes to its stop before its last check.
+enum Early {
+    /// It ends so.
+    End(TrialEnd),
+    /// This host is away, and the load never began.
+    Away(LostHost),
 }
 
-/// The trial from the first right answer to the last process gone.
+impl Early {
+    /// Of a trial that would end so before its load.
+    fn before_load(end: TrialEnd, contestant: &mut dyn Staged) -> Self {
+        contestant.away().map_or(Self::End(end), Self::Away)
+    }
+}
+
+/// The trial from the first right answer to the last process gone. Returns the host that is away,
+/// where that is why the load never began.
 fn on_stage(
     setting: &Setting<'_>,
     trial: &Trial,
-    mut contestant: Box<dyn Staged>,
-    clock: &mut StepClock,
+    (mut contestant, clock): (Box<dyn Staged>, &mut StepClock),
     record: &mut TrialRecord,
     on_event: &mut dyn FnMut(Event<'_>),
-) {
+) -> Option<LostHost> {
     record.server = Some(contestant.facts());
     record.pinned = contestant.pinned();
-    let end = match check_before(trial, &*contestant, record) {
-        Err(end) => Some(end),
+    let early = match check_before(trial, &*contestant, record) {
+        Err(end) => Some(Early::before_load(end, &mut *contestant)),
         Ok(encoded) => {
             let mut follow = |event: Event<'_>| {
                 if let Event::Step(step) = event {
@@ -137,10 +166,11 @@ fn on_stage(
             )
         }
     };
-    let end = end.or_else(|| {
+    let early = early.or_else(|| {
         clock.begin(Step::CheckAgain);
         on_event(Event::Step(Step::CheckAgain));
-        check_after(trial, &mut *contestant, record, setting.stop)
+        let end = check_after(trial, &mut *contestant, record, setting.stop);
+        end.map(Early::End)
     });
     // A host may have been lost since the load.
     if let Some(hosts) = record.course.hosts.as_mut() {
@@ -149,8 +179,12 @@ fn on_stage(
     clock.begin(Step::Stop);
     on_event(Event::Step(Step::Stop));
     let stopped = contestant.stop();
-    record.end = match (end, stopped) {
-        (Some(end), stopped) => {
+    record.end = match (early, stopped) {
+        (Some(Early::Away(lost)), stopped) => {
+            keep_stop(record, stopped.ok().flatten());
+            return Some(lost);
+        }
+        (Some(Early::End(end)), stopped) => {
             keep_stop(record, stopped.ok().flatten());
             end
         }
@@ -160,6 +194,7 @@ fn on_stage(
         }
         (None, Err(end)) => end,
     };
+    None
 }
 
 /// Makes a few requests to see what a contender does for an answer; references are not compared.
@@ -212,16 +247,16 @@ fn load_and_watch(
     contestant: &mut dyn Staged,
     record: &mut TrialRecord,
     on_event: &mut dyn FnMut(Event<'_>),
-) -> Option<TrialEnd> {
+) -> Option<Early> {
     if setting.stop.load(Ordering::Relaxed) {
-        return Some(TrialEnd::Interrupted);
+        return Some(Early::End(TrialEnd::Interrupted));
     }
     contestant.note_written();
-    let end = under_load(setting, trial, encoded, contestant, record, on_event);
-    if let Some(work) = record.work.as_mut().filter(|_| end.is_none()) {
+    let early = under_load(setting, trial, encoded, contestant, record, on_event);
+    if let Some(work) = record.work.as_mut().filter(|_| early.is_none()) {
         work.grown_under_load = Some(contestant.grown());
     }
-    end
+    early
 }
 
 /// The load and its result; the trial's end, unless it goes on.
@@ -232,9 +267,9 @@ fn under_load(
     contestant: &mut dyn Staged,
     record: &mut TrialRecord,
     on_event: &mut dyn FnMut(Event<'_>),
-) -> Option<TrialEnd> {
+) -> Option<Early> {
     if let Err(error) = contestant.behave(true) {
-        return Some(unled(&error));
+        return Some(Early::before_load(unled(&error), contestant));
     }
     let measured = measure(setting, trial, encoded, contestant, on_event);
     let Measured {
@@ -244,6 +279,7 @@ fn under_load(
         origin,
         warnings,
         end,
+        away,
     } = measured;
     record.course.hosts = hosts.map(|mut hosts| {
         contestant.add_to(&mut hosts);
@@ -256,8 +292,12 @@ fn under_load(
     record.usage = usage;
     record.origin = origin;
     record.course.warnings = warnings;
+    if let Some(lost) = away {
+        return Some(Early::Away(lost));
+    }
     // A server that has died needs no more right answers, and its end says more.
-    end.or_else(|| contestant.behave(false).err().map(|error| unled(&error)))
+    let end = end.or_else(|| contestant.behave(false).err().map(|error| unled(&error)));
+    end.map(Early::End)
 }
 
 /// The end of a trial whose origin could not be given an order.

@@ -241,6 +241,15 @@ impl Cause {
         }
     }
 
+    /// Whether the host is away, whatever it was asked to do. An agent that is late, that refuses
+    /// or that says something else is there.
+    pub fn is_loss(&self) -> bool {
+        !matches!(
+            self,
+            Self::Late { .. } | Self::Refused { .. } | Self::Frames(_) | Self::Confused(_)
+        )
+    }
+
     /// What to do; empty where nothing general can be said.
     pub fn fix(&self) -> &'static str {
         match self {

@@ -284,32 +284,41 @@ impl Session {
     /// # Errors
     /// The session has ended, or no exchange came to an end.
     pub fn clock(&mut self) -> Result<ClockOffset, HostError> {
-        // What comes without end is no reason to go on.
-        let _old = self.exchanges.try_iter().take(WAITING_MAX).count();
         let mut exchanges = Vec::with_capacity(EXCHANGES);
         for _ in 0..EXCHANGES {
-            let sent_ns = monotonic_ns();
-            self.send(&Order::Ping { sent_ns })?;
-            let end = Instant::now() + EXCHANGE_WITHIN;
-            loop {
-                let left = end.saturating_duration_since(Instant::now());
-                match self.exchanges.recv_timeout(left) {
-                    Ok(exchange) if exchange.sent_ns == sent_ns => {
-                        exchanges.push(exchange);
-                        break;
-                    }
-                    // One of the pings of every second.
-                    Ok(_) if !left.is_zero() => {}
-                    Ok(_) | Err(RecvTimeoutError::Timeout) => break,
-                    Err(RecvTimeoutError::Disconnected) => return Err(self.why_stopped()),
-                }
+            exchanges.extend(self.exchange()?);
+        }
+        ClockOffset::of(&exchanges).ok_or_else(|| self.late("answer a ping", EXCHANGE_WITHIN))
+    }
+
+    /// Makes sure that the agent is there: it answers a ping. Not to be done while a load runs.
+    ///
+    /// # Errors
+    /// The session has ended, or nothing came.
+    pub fn check(&mut self) -> Result<(), HostError> {
+        match self.exchange()? {
+            Some(_) => Ok(()),
+            None => Err(self.late("answer a ping", EXCHANGE_WITHIN)),
+        }
+    }
+
+    /// One ping, and its answer if that comes in time.
+    fn exchange(&mut self) -> Result<Option<Exchange>, HostError> {
+        // What comes without end is no reason to go on.
+        let _old = self.exchanges.try_iter().take(WAITING_MAX).count();
+        let sent_ns = monotonic_ns();
+        self.send(&Order::Ping { sent_ns })?;
+        let end = Instant::now() + EXCHANGE_WITHIN;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.exchanges.recv_timeout(left) {
+                Ok(exchange) if exchange.sent_ns == sent_ns => return Ok(Some(exchange)),
+                // One of the pings of every second.
+                Ok(_) if !left.is_zero() => {}
+                Ok(_) | Err(RecvTimeoutError::Timeout) => return Ok(None),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.why_stopped()),
             }
         }
-        let late = || Cause::Late {
-            what: "answer a ping",
-            seconds: EXCHANGE_WITHIN.as_secs(),
-        };
-        ClockOffset::of(&exchanges).ok_or_else(|| self.error(late()))
     }
 
     /// Why the host is given up. Waits a moment for what the host or the child wrote last.

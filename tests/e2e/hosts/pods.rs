@@ -35,7 +35,8 @@ fn two_pods_are_two_hosts_of_one_load() {
     let scene = Scene::new();
     let path = scene.write("bin/kubectl", KUBECTL);
     std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
-    scene.write("pods.toml", &file("app=bk-gen"));
+    let pods = file("app=bk-gen");
+    scene.write("pods.toml", &pods);
     let command = |arguments: &[&str]| {
         let mut command = scene.command(arguments);
         let path = std::env::var("PATH").unwrap_or_default();
@@ -51,9 +52,9 @@ fn two_pods_are_two_hosts_of_one_load() {
     let url = format!("http://{address}/");
     let mut load = vec!["load", &url, "--hosts", "pods.toml"];
     load.extend(["-n", "501", "-c", "4", "--json"]);
-    let load = command(&load).finish().expect(0).json();
-    assert_eq!(load["requests"]["completed"], 501);
-    let parts = load["generators"].as_array().unwrap();
+    let loaded = command(&load).finish().expect(0).json();
+    assert_eq!(loaded["requests"]["completed"], 501);
+    let parts = loaded["generators"].as_array().unwrap();
     let names: Vec<&str> = parts
         .iter()
         .map(|it| it["host"].as_str().unwrap())
@@ -83,6 +84,12 @@ fn two_pods_are_two_hosts_of_one_load() {
         .map(|host| host["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["home", "g-0", "g-1"]);
+    let same = "[hosts.g-0]\ncommand = [\"env\"]\n[roles]\ngenerators = [\"g\", \"g-0\"]\n";
+    let (hosts, _) = pods.split_once("[roles]").unwrap();
+    scene.write("same.toml", &format!("{hosts}{same}"));
+    let named = "two hosts are called `g-0`: one of `[hosts.g]` and one of `[hosts.g-0]`";
+    load[3] = "same.toml";
+    command(&load).finish().expect(2).says(named);
     scene.write("none.toml", &file("app=other"));
     let none = command(&["hosts", "check", "none.toml"]).finish().expect(4);
     assert!(none.stdout.contains("! host g: "), "{none:#?}");

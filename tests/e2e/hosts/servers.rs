@@ -387,6 +387,37 @@ fn check(
     wait_until("nothing is left on any host", || left(&lab).is_empty());
 }
 
+/// Nobody asks hosts for anything between two trials, and none of them fails for what happens then.
+#[test]
+fn hosts_that_are_lost_between_two_trials_lose_none_of_them() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let Some(lab) = lab(&scene) else {
+        return;
+    };
+    let contenders = [("web", "nginx", "default")];
+    let workloads = "synthetic\", \"html-small";
+    let text = plan_here(&scene, &contenders, workloads, "duration = \"500ms\"");
+    scene.write("plan.toml", &text.replace("rest = \"0s\"", "rest = \"6s\""));
+    let mut running = lab.start_home(&run("record"));
+    let record = scene.path("record");
+    running.wait_until("the first trial is recorded", |_| {
+        !trials(&record).is_empty()
+    });
+    for name in ["g2", "sut"] {
+        processes::signal(lab.ssh_to(&running, name), Signal::KILL);
+    }
+    running.finish().expect_measured();
+    let ends: Vec<Value> = trials(&record)
+        .iter()
+        .map(|trial| trial["end"]["kind"].clone())
+        .collect();
+    assert_eq!(ends, ["measured", "measured"]);
+    wait_until("nothing is left on any host", || left(&lab).is_empty());
+}
+
 /// What is said of a host that is not reached again, and of the record that goes on.
 const GONE: &str = "host sut was lost and cannot be reached again: ";
 const GOES_ON: &str = "`bakeoff run --resume record --hosts lab.toml` goes on";

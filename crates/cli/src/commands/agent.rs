@@ -5,6 +5,7 @@
 //! everything. It ends with its input, and when nothing has come from home for ten seconds.
 
 use std::fs::File;
+use std::net::IpAddr;
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -200,7 +201,7 @@ impl Work {
         let addresses = bakeoff_probe::own_addresses();
         Ok(Report::Hello {
             cpus: cpus.max(1),
-            address: own_address(),
+            address: own_address().map(|it| it.to_string()),
             addresses: addresses.iter().map(ToString::to_string).collect(),
             kernel: own_kernel(),
             unlocked,
@@ -215,11 +216,17 @@ impl Work {
 }
 
 /// The address by which home reached this host, where sshd says so.
-fn own_address() -> Option<String> {
+fn own_address() -> Option<IpAddr> {
     let connection = std::env::var("SSH_CONNECTION").ok()?;
-    let address = connection.split(' ').nth(2)?;
-    address.parse::<std::net::IpAddr>().ok()?;
-    Some(address.to_owned())
+    reached_at(&connection, &bakeoff_probe::own_addresses())
+}
+
+/// The address in what an sshd says of a connection to it, if this host has it. Otherwise it is that
+/// of another sshd: who starts bakeoff on a machine that is reached by ssh has one of its own in the
+/// environment, which `srun`, `nsenter` and the like pass on.
+fn reached_at(connection: &str, own: &[IpAddr]) -> Option<IpAddr> {
+    let address = connection.split(' ').nth(2)?.parse().ok()?;
+    own.contains(&address).then_some(address)
 }
 
 /// What the kernel has called itself since it started.
@@ -241,4 +248,27 @@ fn limits() -> Value {
         "cpus": allowed_cpus(),
         "quota_cpus": bakeoff_probe::quota_cpus(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(connection: &str, expected: Option<&str>) {
+        let own: [IpAddr; 2] = ["10.0.1.5", "fd00::5"].map(|it| it.parse().unwrap());
+        let expected: Option<IpAddr> = expected.map(|it| it.parse().unwrap());
+        assert_eq!(reached_at(connection, &own), expected, "{connection}");
+    }
+
+    #[test]
+    fn an_address_that_this_host_does_not_have_is_that_of_another() {
+        check("10.0.9.9 40000 10.0.1.5 22", Some("10.0.1.5"));
+        check("fd00::9 40000 fd00::5 22", Some("fd00::5"));
+        // Of the machine where the user logged in.
+        check("10.0.9.9 40000 10.0.0.1 22", None);
+        check("10.0.1.5 40000 10.0.0.1 22", None);
+        check("", None);
+        check("10.0.9.9 40000 somewhere 22", None);
+    }
 }

@@ -9,6 +9,8 @@ mod engines;
 mod library;
 mod opened;
 mod own_folders;
+#[cfg(test)]
+mod scripts;
 mod site;
 mod stage;
 
@@ -240,9 +242,13 @@ impl Shared {
         }
     }
 
-    /// Reaches the hosts again that were lost in an earlier load, in one attempt.
+    /// Reaches the hosts again that were lost since an earlier load began, in one attempt.
     fn reach_again(&self, sessions: &mut [Option<Session>]) -> Result<(), HostError> {
         for (place, slot) in self.places.iter().zip(sessions) {
+            // Between two loads nobody asks it for anything, so that its end is not known.
+            if slot.as_mut().is_some_and(|it| it.check().is_err()) {
+                *slot = None;
+            }
             if slot.is_none() {
                 *slot = Some(open(place, &self.own, &self.owner)?);
             }
@@ -418,12 +424,15 @@ impl UnderWay for FarLoad {
 /// A load that no host began.
 fn never_begun(error: &anyhow::Error, mut hosts: Hosts, is_open: bool) -> Generated {
     let mut failed = format!("{error:#}");
+    let mut away = None;
     if let Some(error) = error.downcast_ref::<HostError>() {
-        hosts.lost.push(LostHost {
+        let lost = LostHost {
             host: error.host.clone(),
             at_s: None,
             message: error.cause.reason(),
-        });
+        };
+        away = error.cause.is_loss().then(|| lost.clone());
+        hosts.lost.push(lost);
         if !is_open {
             failed = error.without_messages();
         }
@@ -432,6 +441,7 @@ fn never_begun(error: &anyhow::Error, mut hosts: Hosts, is_open: bool) -> Genera
         result: None,
         hosts: Some(hosts),
         failed: Some(failed),
+        away,
     }
 }
 
@@ -484,6 +494,7 @@ fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Durati
         result: merged.ok(),
         hosts: Some(hosts),
         failed,
+        away: None,
     }
 }
 

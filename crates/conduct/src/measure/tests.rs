@@ -2,17 +2,24 @@
 
 use std::cell::Cell;
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Mutex;
 
-use bakeoff_plan::{Load, Pinning, Protocol, Request, Workload};
-use bakeoff_record::{GrownFile, LostHost, Pinned, ServerFacts, StopFacts, When, Work};
+use bakeoff_plan::{Load, Pinning, Plan, Protocol, Request, Workload};
+use bakeoff_record::{
+    AnswerCheck, GrownFile, LostHost, Pinned, ServerFacts, StopFacts, TrialRecord, When, Work,
+};
 use bakeoff_stage::Fetched;
 
 use super::*;
 use crate::answers::check_after;
+use crate::first::FirstAnswers;
 use crate::generators::{Generators, OwnEngine, Reached};
+use crate::preflight::Finding;
 use crate::roles::Roles;
-use crate::scripts::{Host, plan};
-use crate::trial::blank;
+use crate::scripts::{Host, gone, plan};
+use crate::site::{Site, SiteError, StartFailed, StartOrder};
+use crate::trial::{Away, Carried, blank, carry_out};
 
 /// A contestant that only notes what it is asked.
 #[derive(Debug, Default)]
@@ -29,15 +36,19 @@ struct Scripted {
     address: Option<SocketAddr>,
     /// How often it was asked for an answer.
     fetches: Cell<u32>,
+    /// Whether right answers come.
+    answers: bool,
+    /// The host that is away.
+    away: Option<LostHost>,
 }
 
 impl Staged for Scripted {
     fn facts(&self) -> ServerFacts {
-        unreachable!("a load does not ask for it")
+        ServerFacts::without_folder("script", self.reached().address)
     }
 
     fn pinned(&self) -> Pinned {
-        unreachable!("a load does not ask for it")
+        Pinned::default()
     }
 
     fn strayed(&mut self) -> Option<String> {
@@ -46,6 +57,10 @@ impl Staged for Scripted {
 
     fn lost(&mut self) -> Option<String> {
         self.lost.map(str::to_owned)
+    }
+
+    fn away(&mut self) -> Option<LostHost> {
+        self.away.clone()
     }
 
     fn reached(&self) -> Reached {
@@ -58,6 +73,9 @@ impl Staged for Scripted {
 
     fn fetch(&self, _: &Request, _: Protocol, _: When, _: Duration) -> Result<Fetched, TrialEnd> {
         self.fetches.set(self.fetches.get() + 1);
+        if self.answers {
+            return Ok(right());
+        }
         Err(TrialEnd::Failed {
             step: Step::CheckAgain,
             cause: "nothing came".to_owned(),
@@ -178,7 +196,27 @@ impl UnderWay for Load100 {
             result: Some(LoadResult::empty(self.load, 0.05)),
             hosts: Some(hosts),
             failed,
+            away: None,
         }
+    }
+}
+
+/// An answer as it was asked for.
+fn right() -> Fetched {
+    Fetched {
+        check: AnswerCheck {
+            when: When::Before,
+            request: None,
+            status: 200,
+            body_bytes: 0,
+            body_sha256: String::new(),
+            decoded_bytes: None,
+            decoded_sha256: None,
+            negotiated: None,
+            headers: Vec::new(),
+            right: true,
+        },
+        body: Vec::new(),
     }
 }
 
@@ -337,4 +375,152 @@ fn after_a_host_is_lost_no_answer_is_waited_for() {
     assert_eq!(cause, "host sut was lost: nothing came for 10 s");
     assert_eq!(contestant.fetches.get(), 1);
     assert_eq!(record.course.warnings, []);
+}
+
+/// Generators that no load comes from, because a host is away or for another reason.
+#[derive(Debug, Clone)]
+struct Never {
+    away: Option<LostHost>,
+}
+
+impl Generators for Never {
+    fn begin(&self, _: &LoadOrder<'_>) -> Result<Box<dyn UnderWay>, String> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn are_here(&self) -> bool {
+        false
+    }
+}
+
+impl UnderWay for Never {
+    fn window(&self) -> Option<(Instant, Instant)> {
+        None
+    }
+
+    fn live(&self) -> (u64, u64) {
+        (0, 0)
+    }
+
+    fn stop(&self) {}
+
+    fn is_over(&mut self) -> bool {
+        true
+    }
+
+    fn finish(self: Box<Self>) -> Generated {
+        Generated {
+            hosts: Some(Hosts {
+                lost: self.away.iter().cloned().collect(),
+                ..Hosts::default()
+            }),
+            failed: Some("it could not be made ready".to_owned()),
+            away: self.away,
+            ..Generated::default()
+        }
+    }
+}
+
+/// Where the contestant is that is started once.
+#[derive(Debug)]
+struct Stand(Mutex<Option<Scripted>>);
+
+impl Site for Stand {
+    fn fix_programs(&self, _: &Plan, _: &[TrialRecord]) -> Result<(), SiteError> {
+        Ok(())
+    }
+
+    fn preflight(&self, _: &Plan) -> Result<Vec<Finding>, SiteError> {
+        Ok(Vec::new())
+    }
+
+    fn first_answers(&self, _: &Plan, _: &[Finding]) -> Result<FirstAnswers, SiteError> {
+        unreachable!("it is asked before a campaign")
+    }
+
+    fn open_files(&self) -> Option<u64> {
+        None
+    }
+
+    fn start(
+        &self,
+        _: &StartOrder<'_>,
+        _: &mut dyn FnMut(Step),
+    ) -> Result<Box<dyn Staged>, StartFailed> {
+        let contestant = self.0.lock().expect("no panic").take();
+        Ok(Box::new(contestant.expect("it is started once")))
+    }
+}
+
+/// A whole trial of a contestant.
+fn trial_of(contestant: Scripted, generators: &dyn Generators) -> Carried {
+    let setting = Setting {
+        site: &Stand(Mutex::new(Some(contestant))),
+        roles: &roles(),
+        generators,
+        seed: 1,
+        stop: &AtomicBool::new(false),
+    };
+    carry_out(&setting, &first_trial(), Path::new("/"), &mut |_| {}).expect("room")
+}
+
+/// A contestant that answers, on a host that is there.
+fn answering() -> Scripted {
+    Scripted {
+        answers: true,
+        ..Scripted::default()
+    }
+}
+
+#[test]
+fn a_host_that_is_away_before_the_load_is_no_failure_of_the_contender() {
+    let ready = Far { lost: false };
+    let none = Never { away: None };
+    // Its host goes away while it is asked for the first answer, or as the load is to begin.
+    let unanswered = Scripted {
+        away: Some(gone()),
+        ..Scripted::default()
+    };
+    let unreached = Scripted {
+        lost: Some("host g1 was lost: nothing came for 10 s"),
+        away: Some(gone()),
+        ..answering()
+    };
+    let never = Never { away: Some(gone()) };
+    let cases: [(Scripted, &dyn Generators); 3] = [
+        (unanswered, &ready),
+        (unreached, &none),
+        (answering(), &never),
+    ];
+    for (contestant, generators) in cases {
+        let Carried { record, away } = trial_of(contestant, generators);
+        assert_eq!(away, Some(Away::Lost(gone())));
+        assert_eq!(record.end, TrialEnd::Interrupted, "it is begun again");
+        assert_eq!(record.course.lost(), [gone()]);
+        assert!(record.result.is_none());
+    }
+}
+
+#[test]
+fn what_fails_for_another_reason_or_under_load_is_not_begun_again() {
+    let lost_under_load = Scripted {
+        lost: Some("host g1 was lost: nothing came for 10 s"),
+        away: Some(gone()),
+        ..answering()
+    };
+    let cases: [(Scripted, &dyn Generators); 4] = [
+        (Scripted::default(), &Far { lost: false }),
+        (answering(), &Never { away: None }),
+        (answering(), &Far { lost: true }),
+        (lost_under_load, &Far { lost: false }),
+    ];
+    for (contestant, generators) in cases {
+        let Carried { record, away } = trial_of(contestant, generators);
+        assert_eq!(away, None);
+        assert!(
+            matches!(record.end, TrialEnd::Failed { .. }),
+            "{:?}",
+            record.end
+        );
+    }
 }

@@ -4,8 +4,8 @@ use super::*;
 use crate::digest::own_program;
 use crate::way::Way;
 
-/// A session with an agent that greets and says this over and over.
-fn session_with(folder: &std::path::Path, said: &Report) -> Session {
+/// A session with an agent that greets and goes on with this, in a folder.
+fn session_with(folder: &std::path::Path, then: &str) -> Session {
     let (digest, _) = own_program().unwrap();
     let greeting = Greeting {
         version: "0.1.0".to_owned(),
@@ -13,17 +13,8 @@ fn session_with(folder: &std::path::Path, said: &Report) -> Session {
         arch: std::env::consts::ARCH.to_owned(),
     };
     std::fs::write(folder.join("greeting"), format!("\n{greeting}\n")).unwrap();
-    let frame = Frame::Json(serde_json::to_vec(said).unwrap());
-    let mut frames = Vec::new();
-    for _ in 0..1000 {
-        write_frame(&mut frames, &frame, || {}).unwrap();
-    }
-    std::fs::write(folder.join("frames"), frames).unwrap();
     // The last word is the program, which is left out.
-    let script = format!(
-        "cd '{}' && cat greeting && while cat frames; do :; done",
-        folder.display()
-    );
+    let script = format!("cd '{}' && cat greeting && {then}", folder.display());
     let place = Place {
         name: "g1".to_owned(),
         way: Way::Command(["sh", "-c", &script, "-"].map(str::to_owned).to_vec()),
@@ -41,7 +32,13 @@ fn session_with(folder: &std::path::Path, said: &Report) -> Session {
 fn an_agent_that_never_stops_talking_is_late() {
     let folder = tempfile::tempdir().unwrap();
     let live = Report::Live { ok: 1, errors: 0 };
-    let mut session = session_with(folder.path(), &live);
+    let frame = Frame::Json(serde_json::to_vec(&live).unwrap());
+    let mut frames = Vec::new();
+    for _ in 0..1000 {
+        write_frame(&mut frames, &frame, || {}).unwrap();
+    }
+    std::fs::write(folder.path().join("frames"), frames).unwrap();
+    let mut session = session_with(folder.path(), "while cat frames; do :; done");
     let within = Duration::from_millis(300);
     let late = session.expect("say hello", within, |report| {
         matches!(report, Report::Hello { .. })
@@ -49,4 +46,15 @@ fn an_agent_that_never_stops_talking_is_late() {
     let cause = late.unwrap_err().cause;
     let is_late = matches!(cause, Cause::Late { what, .. } if what == "say hello");
     assert!(is_late, "{cause}");
+}
+
+/// Nobody reads a session between two loads: what became of its agent shows when it is asked.
+#[test]
+fn an_agent_that_has_ended_and_one_that_is_silent_are_found_out() {
+    for (then, code, is_loss) in [("exit 0", "ended", true), ("sleep 60", "late", false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = session_with(folder.path(), then);
+        let cause = session.check().unwrap_err().cause;
+        assert_eq!((cause.code(), cause.is_loss()), (code, is_loss), "{cause}");
+    }
 }

@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use bakeoff_plan::{ConfigSource, Contender, ServerChoice};
 use bakeoff_stage::with_leads;
 use serde_json::Value;
@@ -51,7 +52,8 @@ impl OwnFolders {
             return Ok(Self::default());
         }
         make_folder(root)?;
-        let root = root.canonicalize()?;
+        let found = root.canonicalize();
+        let root = found.with_context(|| format!("use {}", root.display()))?;
         let mut left = files.iter();
         let mut placed = Vec::new();
         for (number, own) in folders.into_iter().enumerate() {
@@ -131,10 +133,11 @@ impl OwnFolders {
     }
 }
 
-fn make_folder(path: &Path) -> std::io::Result<()> {
-    DirBuilder::new().recursive(true).create(path)?;
+fn make_folder(path: &Path) -> anyhow::Result<()> {
+    let made = DirBuilder::new().recursive(true).create(path);
     // Whatever the umask is.
-    std::fs::set_permissions(path, Permissions::from_mode(FOLDER))
+    let made = made.and_then(|()| std::fs::set_permissions(path, Permissions::from_mode(FOLDER)));
+    made.with_context(|| format!("make the folder {}", path.display()))
 }
 
 /// Makes a file as it is at home, but for paths that lead to what came with it.
@@ -151,12 +154,17 @@ fn write(here: &Path, own: &OwnFolder, file: &OwnFile, bytes: &[u8]) -> anyhow::
     let text = std::str::from_utf8(bytes).ok().filter(|_| file.is_text);
     let text = text.map(|text| with_leads(text, &own.leads, here));
     let bytes = text.as_ref().map_or(bytes, |text| text.as_bytes());
+    let path = here.join(below);
+    let written = write_new(&path, bytes, file.mode & 0o755 | 0o400);
+    written.with_context(|| format!("write {}", path.display()))
+}
+
+fn write_new(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     let mut options = File::options();
     options.write(true).create_new(true).mode(0o600);
-    let mut made = options.open(here.join(below))?;
+    let mut made = options.open(path)?;
     made.write_all(bytes)?;
-    made.set_permissions(Permissions::from_mode(file.mode & 0o755 | 0o400))?;
-    Ok(())
+    made.set_permissions(Permissions::from_mode(mode))
 }
 
 #[cfg(test)]
@@ -240,6 +248,15 @@ mod tests {
             Path::new("/etc/b.conf"),
             "it is on the host"
         );
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_named() {
+        // A file and a folder of one name.
+        let error = place(vec![folder(&["a.conf", "a.conf/b"])], &["", ""]).unwrap_err();
+        let why = format!("{error:#}");
+        assert!(why.contains("own/0-files/a.conf: "), "{why}");
+        assert!(error.downcast_ref::<std::io::Error>().is_some(), "{why}");
     }
 
     #[test]

@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
-use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,15 +12,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use bakeoff_conduct::{Here, Part, Programs, Roles, Site as _, Staged, StartFailed, StartOrder};
-use bakeoff_hosts::{Outbox, Report, monotonic_ns};
+use bakeoff_hosts::{Cause, Outbox, Report, monotonic_ns};
 use bakeoff_record::{Machine, private_folder};
-use bakeoff_stage::{Listening, Servers, host, leftovers};
+use bakeoff_stage::{Listening, Servers, StageError, host, leftovers};
 
 use super::loads::Files;
 use super::own_folders::OwnFolders;
 use super::refused;
 use super::stage_order::{Of, SetUp, StageFacts, StageOrder, StageReport, Started};
+use crate::paths::must_be_text;
 use crate::run_folder::RunFolder;
 
 /// Orders that wait.
@@ -36,6 +37,9 @@ const LOG_BYTES_MAX: u64 = 4 << 20;
 const LOGS_BYTES_MAX: u64 = 64 << 20;
 /// Folders in folders of logs, and of files of servers.
 const DEPTH_MAX: usize = 8;
+/// What to do where the temporary folder takes nothing.
+const ROOM: &str = "make room in the temporary folder of that host, or set TMPDIR to another one \
+                    in the environment of your login there";
 
 /// What a message about the stage comes to: a report with its files.
 type Answer = (StageReport, Vec<Vec<u8>>);
@@ -191,9 +195,7 @@ impl Worker {
         let site = match (order, &self.site) {
             (StageOrder::SetUp(set_up), _) => {
                 let ready = self.set_up(*set_up, files);
-                return without_files(
-                    ready.unwrap_or_else(|error| StageReport::Refused(format!("{error:#}"))),
-                );
+                return without_files(ready.unwrap_or_else(|error| not_set_up(&error)));
             }
             (_, None) => {
                 return without_files(StageReport::Refused("no stage is set up".to_owned()));
@@ -237,19 +239,20 @@ impl Worker {
             library,
             own: own_folders,
         } = set_up;
-        let own = || super::own_address()?.parse::<IpAddr>().ok();
-        let address = address.or_else(own);
+        let address = address.or_else(super::own_address);
         let address = address.ok_or_else(|| {
-            anyhow::anyhow!(
-                "no address of this host is known; give it an `address` in the hosts file"
-            )
+            let fix = Cause::NoAddress.fix();
+            anyhow::anyhow!("nothing says by which address the others reach it; {fix}")
         })?;
         self.drop_staged();
         self.site = None;
         // Agents may be all that ever runs of bakeoff on this host, so that nobody else would
         // remove what one that was killed has left.
-        leftovers::remove(&std::env::temp_dir());
-        let folder = RunFolder::make()?;
+        let temporary = std::env::temp_dir();
+        leftovers::remove(&temporary);
+        must_be_text("the temporary folder (TMPDIR)", &temporary)?;
+        let folder = RunFolder::make_in(&temporary)
+            .with_context(|| format!("make a run folder in {}", temporary.display()))?;
         let path = folder.path().to_owned();
         *self
             .ending
@@ -334,7 +337,7 @@ impl Worker {
             Err(StartFailed::Trial(end)) => return self.with_logs(StageReport::Failed(end)),
             Err(StartFailed::FullDisk(why)) => return without_files(StageReport::FullDisk(why)),
             // It is this machine, which is there.
-            Err(StartFailed::Unreached(lost)) => {
+            Err(StartFailed::Unreached(lost) | StartFailed::Lost(lost)) => {
                 return without_files(StageReport::Cannot(lost.message));
             }
         };
@@ -426,6 +429,24 @@ impl Worker {
     }
 }
 
+/// Why a stage is not set up. What the file system of this host refuses is nothing that a plan asks
+/// for.
+fn not_set_up(error: &anyhow::Error) -> StageReport {
+    let text = format!("{error:#}");
+    let is_of_files = |cause: &(dyn std::error::Error + 'static)| {
+        let of_stage = cause.downcast_ref::<StageError>();
+        let of_stage = of_stage.map(|error| &*error.cause);
+        cause.is::<std::io::Error>() || matches!(of_stage, Some(bakeoff_stage::Cause::File { .. }))
+    };
+    match error.chain().any(is_of_files) {
+        true => {
+            let why = text.strip_prefix("failed to ").unwrap_or(&text);
+            StageReport::Cannot(format!("{why}; {ROOM}"))
+        }
+        false => StageReport::Refused(text),
+    }
+}
+
 fn without_files(report: StageReport) -> Answer {
     (report, Vec::new())
 }
@@ -453,8 +474,9 @@ fn write_library(folder: &Path, names: &[String], files: &[Vec<u8>]) -> anyhow::
             anyhow::bail!("`{name}` is no name of a server's file");
         }
         let path = folder.join(path);
-        private_folder(path.parent().unwrap_or(folder))?;
-        std::fs::write(path, bytes)?;
+        let made = private_folder(path.parent().unwrap_or(folder));
+        let written = made.and_then(|()| std::fs::write(&path, bytes));
+        written.with_context(|| format!("write {}", path.display()))?;
     }
     Ok(())
 }
@@ -522,6 +544,23 @@ mod tests {
             assert_eq!(is_plain(Path::new(name), 2), expected, "{name}");
         }
         assert!(!is_plain(Path::new("a/b"), 1));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_made_is_named_and_is_no_wrong_plan() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = folder.path().join("taken");
+        std::fs::write(&taken, "").unwrap();
+        let (name, files) = ("web/server.toml", [b"name".to_vec()]);
+        let error = write_library(&taken, &[name.to_owned()], &files).unwrap_err();
+        let StageReport::Cannot(why) = not_set_up(&error) else {
+            panic!("it is the file system: {error:#}");
+        };
+        let begins = format!("write {}: ", taken.join(name).display());
+        assert!(why.starts_with(&begins) && why.ends_with(ROOM), "{why}");
+        let wrong = write_library(folder.path(), &["../x".to_owned()], &files).unwrap_err();
+        let refused = not_set_up(&wrong);
+        assert!(matches!(refused, StageReport::Refused(why) if why.starts_with("`../x`")));
     }
 
     #[test]

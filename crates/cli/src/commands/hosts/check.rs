@@ -90,6 +90,7 @@ pub(crate) fn reach(hosts: &Hosts) -> anyhow::Result<Vec<Found>> {
             }
         }
     }
+    Wanted::must_differ(wanted.iter())?;
     let opened = open_all(&wanted, &own, &owner());
     for (wanted, opened) in wanted.into_iter().zip(opened) {
         let state = opened.and_then(|(session, set_up)| ask(session, set_up));

@@ -1,5 +1,6 @@
 //! From a hosts file to sessions.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -60,7 +61,28 @@ pub(crate) fn generators(
         }
         wanted.extend(expanded(hosts, name));
     }
+    Wanted::must_differ(wanted.iter().flatten())?;
     Ok(wanted)
+}
+
+impl Wanted {
+    /// Refuses two hosts of one name, as a pod and another entry may have: facts, clocks and
+    /// samples belong to a host by its name alone.
+    pub(crate) fn must_differ<'w>(all: impl Iterator<Item = &'w Self>) -> anyhow::Result<()> {
+        let mut entries: BTreeMap<&str, &str> = BTreeMap::new();
+        for one in all {
+            let (name, entry) = (one.place.name.as_str(), one.entry.as_str());
+            let Some(other) = entries.insert(name, entry).filter(|other| *other != entry) else {
+                continue;
+            };
+            return Err(exit::usage(format!(
+                "two hosts are called `{name}`: one of `[hosts.{other}]` and one of \
+                 `[hosts.{entry}]`; pods are called by the name of their table and a number, so \
+                 give one of the two tables another name"
+            )));
+        }
+        Ok(())
+    }
 }
 
 /// Refuses a host that would be two generators.
@@ -286,6 +308,34 @@ fn numbered(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[track_caller]
+    fn check_names(hosts: &[(&str, &str)], expected: Option<&str>) {
+        let wanted = |(name, entry): &(&str, &str)| Wanted {
+            place: Place {
+                name: (*name).to_owned(),
+                way: Way::Home,
+                program: None,
+            },
+            address: None,
+            entry: (*entry).to_owned(),
+        };
+        let all: Vec<Wanted> = hosts.iter().map(wanted).collect();
+        let refused = Wanted::must_differ(all.iter()).err();
+        let refused = refused.map(|error| error.to_string());
+        match (&refused, expected) {
+            (Some(refused), Some(expected)) => assert!(refused.contains(expected), "{refused}"),
+            (refused, expected) => assert_eq!(refused.as_deref(), expected),
+        }
+    }
+
+    #[test]
+    fn a_pod_and_a_host_of_one_name_are_refused_and_both_named() {
+        let both = "two hosts are called `g-0`: one of `[hosts.g]` and one of `[hosts.g-0]`";
+        check_names(&[("g-0", "g"), ("g-1", "g"), ("g-0", "g-0")], Some(both));
+        // One host with several roles.
+        check_names(&[("sut", "sut"), ("g-0", "g"), ("sut", "sut")], None);
+    }
 
     #[test]
     fn hosts_of_one_kernel_have_one_number() {

@@ -49,6 +49,13 @@ fn pause() -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Mutex;
+
+    use bakeoff_hosts::{Cause, HostError, Own, Place, Way, open};
+    use bakeoff_record::Hosts;
+
+    use super::super::{Shared, never_begun, scripts};
     use super::*;
 
     /// A host that is back at this attempt, and a user who wants to stop in this pause.
@@ -76,5 +83,60 @@ mod tests {
         check(ATTEMPTS, 9, Ok(ATTEMPTS));
         check(ATTEMPTS + 1, 9, Err(ATTEMPTS));
         check(ATTEMPTS, 1, Err(1));
+    }
+
+    /// As behind a link that was down between two loads.
+    #[test]
+    fn a_generator_whose_session_has_ended_is_reached_again_before_the_next_load() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = Own::find().unwrap();
+        let place = scripts::host_that_ends(folder.path(), &own, &[]);
+        let home = Place {
+            name: "home".to_owned(),
+            way: Way::Home,
+            program: None,
+        };
+        let shared = Shared {
+            own: own.clone(),
+            owner: "ada".to_owned(),
+            places: vec![place.clone()],
+            sessions: Mutex::default(),
+            engines: Vec::new(),
+            kernels: BTreeMap::new(),
+            links: Mutex::default(),
+            server: home.clone(),
+            origin: home,
+            addresses: None,
+        };
+        let mut sessions = [Some(open(&place, &own, "ada").unwrap())];
+        shared.reach_again(&mut sessions).unwrap();
+        assert_eq!(scripts::starts(folder.path()), 2);
+        assert!(sessions[0].is_some());
+    }
+
+    /// Only a host that is away keeps a load from beginning; what an agent says of it is a failure.
+    #[test]
+    fn a_lost_host_keeps_a_load_from_beginning_and_one_that_refuses_fails_it() {
+        let away = |cause: Cause| {
+            let error = anyhow::Error::new(HostError {
+                host: "g1".to_owned(),
+                cause,
+            });
+            let generated = never_begun(&error, Hosts::default(), false);
+            assert_eq!(generated.hosts.unwrap().lost.len(), 1);
+            generated.away.map(|lost| lost.host)
+        };
+        let refused = Cause::Refused {
+            why: "too many files".to_owned(),
+            usage: true,
+        };
+        let late = Cause::Late {
+            what: "make the load ready",
+            seconds: 30,
+        };
+        assert_eq!(away(refused), None);
+        assert_eq!(away(late), None, "it answers pings");
+        let silent = Cause::Silent { seconds: 10 };
+        assert_eq!(away(silent).as_deref(), Some("g1"));
     }
 }

@@ -48,6 +48,7 @@ impl Far {
         let (own, owner) = (hosts::own()?, hosts::owner());
         let server = one_place(file, &hosts, "server", &roles.server)?;
         let origin = one_place(file, &hosts, "origin", &roles.origin)?;
+        Wanted::must_differ([&server, &origin].into_iter().chain(&wanted))?;
         names(&server, &origin, &wanted).refuse_others(file, campaign.earlier)?;
         // Home is asked for nothing that it cannot do by itself.
         let far_server = Some(&server).filter(|it| it.place.way != Way::Home);

@@ -91,7 +91,10 @@ impl Site for FarSite {
             part: order.part,
         };
         let answer = self.0.ask_for_start(&start, START_WITHIN, step);
-        let (report, files) = answer.map_err(|error| failed(error.for_record()))?;
+        let (report, files) = answer.map_err(|gone| match gone.is_away {
+            true => StartFailed::Lost(gone.into_record()),
+            false => failed(gone.for_record()),
+        })?;
         let started = match report {
             StageReport::Started(started) => *started,
             StageReport::Failed(end) => return Err(StartFailed::Trial(self.0.named(end))),
@@ -238,6 +241,11 @@ impl Staged for FarStaged {
 
     fn lost(&mut self) -> Option<String> {
         self.host.lost().map(|error| error.for_record())
+    }
+
+    fn away(&mut self) -> Option<LostHost> {
+        let gone = self.host.lost().filter(|gone| gone.is_away);
+        gone.map(Gone::into_record)
     }
 
     fn add_to(&self, hosts: &mut Hosts) {

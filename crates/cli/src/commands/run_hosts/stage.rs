@@ -58,6 +58,8 @@ pub(super) struct Gone {
     /// Without what other programs wrote; the record hides addresses.
     pub(super) problem: String,
     pub(super) text: String,
+    /// Whether it is away; otherwise it did not do what it was asked.
+    pub(super) is_away: bool,
 }
 
 impl From<HostError> for Gone {
@@ -65,6 +67,7 @@ impl From<HostError> for Gone {
         Self {
             problem: error.cause.reason(),
             text: error.to_string(),
+            is_away: error.cause.is_loss(),
             host: error.host,
         }
     }
@@ -92,6 +95,7 @@ impl Gone {
             host: String::new(),
             problem: text.clone(),
             text,
+            is_away: true,
         }
     }
 }
@@ -213,6 +217,7 @@ impl FarHost {
     /// Makes the host ready for a trial: reached, and nothing known of the one before.
     pub(super) fn begin(&self) -> Result<(), Gone> {
         let mut state = self.state();
+        state.look();
         (state.died, state.lost) = (None, None);
         if state.session.is_some() {
             return Ok(());
@@ -232,6 +237,7 @@ impl FarHost {
                 host: self.place.name.clone(),
                 text: problem.clone(),
                 problem,
+                is_away: true,
             })
         })
     }
@@ -352,6 +358,15 @@ impl State {
         answer
     }
 
+    /// Gives a session up whose agent is not there any more. Between two trials nobody asks it
+    /// for anything, so that this is not known.
+    fn look(&mut self) {
+        self.hear();
+        if self.session.is_some() {
+            let _ = self.of_session(Session::check);
+        }
+    }
+
     /// Takes what nobody has asked for.
     fn hear(&mut self) {
         let mut died = None;
@@ -414,17 +429,23 @@ mod tests {
     use bakeoff_conduct::RolesHere;
     use bakeoff_hosts::Way;
     use bakeoff_plan::Pinning;
+    use bakeoff_record::Machine;
 
+    use super::super::scripts;
     use super::*;
 
     /// A host that is reached by this command, after it was lost.
     fn host_reached_by(script: &str) -> FarHost {
+        host_at(Place {
+            name: "sut".to_owned(),
+            way: Way::Command(["sh", "-c", script, "-"].map(str::to_owned).to_vec()),
+            program: Some("/bakeoff".to_owned()),
+        })
+    }
+
+    fn host_at(place: Place) -> FarHost {
         FarHost {
-            place: Place {
-                name: "sut".to_owned(),
-                way: Way::Command(["sh", "-c", script, "-"].map(str::to_owned).to_vec()),
-                program: Some("/bakeoff".to_owned()),
-            },
+            place,
             own: Own::find().unwrap(),
             owner: "ada".to_owned(),
             set_up: SetUp {
@@ -440,6 +461,29 @@ mod tests {
             folder: PathBuf::new(),
             state: Mutex::default(),
         }
+    }
+
+    #[test]
+    fn a_host_whose_session_has_ended_is_set_up_again_before_the_next_trial() {
+        let folder = tempfile::tempdir().unwrap();
+        let facts = StageFacts {
+            open_files: None,
+            address: IpAddr::from([127, 0, 0, 1]),
+            machine: Box::new(Machine {
+                bakeoff: "0.1.0".to_owned(),
+                ..bakeoff_probe::machine()
+            }),
+        };
+        let ready = Report::Staged {
+            report: serde_json::to_value(StageReport::Ready(Box::new(facts))).unwrap(),
+            files: 0,
+        };
+        let own = Own::find().unwrap();
+        let host = host_at(scripts::host_that_ends(folder.path(), &own, &[ready]));
+        host.state().session = Some(open(&host.place, &own, "ada").unwrap());
+        host.begin().unwrap();
+        assert_eq!(scripts::starts(folder.path()), 2);
+        assert!(host.facts().is_some() && host.lost().is_none());
     }
 
     #[test]
