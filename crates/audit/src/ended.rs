@@ -8,10 +8,10 @@
 use bakeoff_record::{EndedProcess, LoadResult, Outcome, TreeTick, TreeUsage};
 use serde::Serialize;
 
+use crate::figures::{count, percent};
 use crate::limits::{
     WORKER_CPU_S, WORKER_LIVED_S, WORKER_LOST_SHARE, WORKER_LOST_WITHIN_S, WORKER_SHARE,
 };
-use crate::figures::{count, percent};
 
 /// How far two times of one reading may be apart, seconds.
 const SAME_S: f64 = 1e-6;
