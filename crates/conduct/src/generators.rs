@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use bakeoff_load::{Control, LoadError, LoadSpec, Threads, run};
+use bakeoff_load::{Control, LoadError, LoadSpec, Threads, check_clients, run};
 use bakeoff_plan::Trial;
 use bakeoff_record::{Hosts, LoadResult, LostHost};
 use bakeoff_stage::Running;
@@ -73,6 +73,11 @@ pub trait Generators: std::fmt::Debug + Send + Sync {
 
     /// Whether the engine is this process, so that nothing of the load crosses a network.
     fn are_here(&self) -> bool;
+
+    /// What they lack for so many clients, if they do: the limit, and behind `; ` what to do.
+    fn shortage(&self, _clients: u32) -> Option<String> {
+        None
+    }
 
     /// Reaches hosts that were lost since an earlier load began. It may take attempts, and waits
     /// between them.
@@ -157,6 +162,11 @@ impl Generators for OwnEngine {
 
     fn are_here(&self) -> bool {
         true
+    }
+
+    fn shortage(&self, clients: u32) -> Option<String> {
+        let shortage = check_clients(clients, 1).err()?;
+        Some(shortage.to_string())
     }
 }
 

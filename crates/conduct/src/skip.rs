@@ -1,6 +1,5 @@
-//! Trials that this machine's limits forbid: said before, not attempted and misreported (R12).
+//! Trials that limits of the machines forbid: said before, not attempted and misreported (R12).
 
-use bakeoff_load::check_clients;
 use bakeoff_plan::Trial;
 use bakeoff_record::TrialEnd;
 
@@ -27,11 +26,7 @@ pub(crate) fn forbidden(
             fix: "see why those trials failed".to_owned(),
         });
     }
-    // Generators elsewhere have limits of their own.
-    if generators.are_here()
-        && let Err(shortage) = check_clients(clients, 1)
-    {
-        let text = shortage.to_string();
+    if let Some(text) = generators.shortage(clients) {
         let (reason, fix) = text.split_once("; ").unwrap_or((&text, "raise the limit"));
         return Some(TrialEnd::Skipped {
             reason: reason.to_owned(),
@@ -59,6 +54,39 @@ fn server_needs_too_many(clients: u64, proxied: bool, limit: u64) -> Option<Tria
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generators::{LoadOrder, UnderWay};
+    use crate::scripts::{Host, plan};
+
+    /// Generators one of which may open too few files.
+    #[derive(Debug)]
+    struct Short;
+
+    impl Generators for Short {
+        fn begin(&self, _: &LoadOrder<'_>) -> Result<Box<dyn UnderWay>, String> {
+            unreachable!("no trial is attempted")
+        }
+
+        fn are_here(&self) -> bool {
+            false
+        }
+
+        fn shortage(&self, clients: u32) -> Option<String> {
+            Some(format!(
+                "on host g1: {clients} clients are too many; raise it"
+            ))
+        }
+    }
+
+    #[test]
+    fn a_limit_of_a_generator_elsewhere_forbids_a_trial() {
+        let trial = bakeoff_plan::trials(&plan()).remove(0);
+        let host = Host::default();
+        assert_eq!(forbidden(&trial, &host, &host), None);
+        let reason = format!("on host g1: {} clients are too many", trial.load.clients());
+        let fix = "raise it".to_owned();
+        let skipped = TrialEnd::Skipped { reason, fix };
+        assert_eq!(forbidden(&trial, &host, &Short), Some(skipped));
+    }
 
     #[test]
     fn a_proxy_needs_twice_the_files() {
