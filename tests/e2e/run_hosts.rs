@@ -312,6 +312,47 @@ fn a_temporary_folder_that_takes_nothing_is_named_with_its_host() {
     refused.says("; make room in the temporary folder of that host, or set TMPDIR to another");
 }
 
+/// As on one machine: nothing is started for a load that a limit forbids.
+#[test]
+fn a_load_that_a_generator_has_too_few_files_for_is_skipped() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let roles = "generators = [\"g1\", \"g2\"]";
+    hosts(&scene, roles, "address = \"127.0.0.2\"");
+    let file = std::fs::read_to_string(scene.path("hosts.toml")).unwrap();
+    // The agent cannot raise it.
+    let limited = "[\"sh\", \"-c\", \"ulimit -n 100 && exec \\\"$@\\\"\", \"-\", \"env\"";
+    let (before, g2) = file.split_once("[hosts.g2]").unwrap();
+    let g2 = g2.replacen("[\"env\"", limited, 1);
+    scene.write("hosts.toml", &format!("{before}[hosts.g2]{g2}"));
+    let contenders = [("web", "nginx", "default")];
+    let text = plan(&contenders, "synthetic", "duration = \"200ms\"");
+    let text = text.replace("clients = 3", "clients = 200");
+    scene.write("plan.toml", &text);
+    let run = [
+        "run",
+        "plan.toml",
+        "--hosts",
+        "hosts.toml",
+        "--out",
+        "record",
+    ];
+    scene.run(&run).expect(4);
+    let trials = trials(&scene.path("record"));
+    assert_eq!(trials.len(), 1);
+    let end = &trials[0]["end"];
+    assert_eq!(end["kind"], "skipped", "{end:#}");
+    let reason = "on host g2: 100 clients need 164 open files, but this process may open 100";
+    assert_eq!(end["reason"], reason);
+    assert!(
+        trials[0].get("hosts").is_none(),
+        "none was lost: {:#}",
+        trials[0]
+    );
+}
+
 #[test]
 fn processors_that_a_generator_does_not_have_are_refused_before_anything_runs() {
     let scene = Scene::new();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use bakeoff_load::{Control, LoadError, LoadSpec, Threads, run};
+use bakeoff_load::{Control, LoadError, LoadSpec, Threads, check_clients, run};
 use bakeoff_plan::Trial;
 use bakeoff_record::{Hosts, LoadResult, LostHost};
 use bakeoff_stage::Running;
@@ -63,6 +63,15 @@ impl LoadOrder<'_> {
     }
 }
 
+/// What a load lacks where its engine runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lacking {
+    /// The host of that engine; `None` for this machine.
+    pub host: Option<String>,
+    /// What it lacks.
+    pub shortage: Shortage,
+}
+
 /// Carries out loads.
 pub trait Generators: std::fmt::Debug + Send + Sync {
     /// Puts a load on a server, and returns as soon as it is under way.
@@ -73,6 +82,11 @@ pub trait Generators: std::fmt::Debug + Send + Sync {
 
     /// Whether the engine is this process, so that nothing of the load crosses a network.
     fn are_here(&self) -> bool;
+
+    /// What the first of them lacks for this number of clients, if one does.
+    fn shortage(&self, _clients: u32) -> Option<Lacking> {
+        None
+    }
 
     /// Reaches hosts that were lost since an earlier load began. It may take attempts, and waits
     /// between them.
@@ -157,6 +171,14 @@ impl Generators for OwnEngine {
 
     fn are_here(&self) -> bool {
         true
+    }
+
+    fn shortage(&self, clients: u32) -> Option<Lacking> {
+        let shortage = check_clients(clients, 1).err()?;
+        Some(Lacking {
+            host: None,
+            shortage,
+        })
     }
 }
 

@@ -43,7 +43,7 @@ pub use contestant::{Contestant, start_for_debugging};
 pub use event::Event;
 pub use find::Searches;
 pub use first::{Approach, FirstAnswers, first_answers};
-pub use generators::{Generated, Generators, LoadOrder, OwnEngine, Reached, UnderWay};
+pub use generators::{Generated, Generators, Lacking, LoadOrder, OwnEngine, Reached, UnderWay};
 pub use overload::Overloads;
 pub use preflight::{Depth, Finding, preflight};
 pub use programs::{ProgramChanged, Programs};

@@ -1,10 +1,9 @@
-//! Trials that this machine's limits forbid: said before, not attempted and misreported (R12).
+//! Trials that limits of the machines forbid: said before, not attempted and misreported (R12).
 
-use bakeoff_load::check_clients;
 use bakeoff_plan::Trial;
 use bakeoff_record::TrialEnd;
 
-use crate::generators::Generators;
+use crate::generators::{Generators, Lacking};
 use crate::site::Site;
 
 /// Files that a server needs besides its connections.
@@ -27,12 +26,10 @@ pub(crate) fn forbidden(
             fix: "see why those trials failed".to_owned(),
         });
     }
-    // Generators elsewhere have limits of their own.
-    if generators.are_here()
-        && let Err(shortage) = check_clients(clients, 1)
-    {
+    if let Some(Lacking { host, shortage }) = generators.shortage(clients) {
+        let reason = shortage.reason();
         return Some(TrialEnd::Skipped {
-            reason: shortage.reason(),
+            reason: host.map_or(reason.clone(), |host| format!("on host {host}: {reason}")),
             fix: shortage.fix(),
         });
     }
@@ -56,7 +53,45 @@ fn server_needs_too_many(clients: u64, proxied: bool, limit: u64) -> Option<Tria
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_load::Shortage;
+
     use super::*;
+    use crate::generators::{LoadOrder, UnderWay};
+    use crate::scripts::{Host, plan};
+
+    /// Generators one of which may open too few files.
+    #[derive(Debug)]
+    struct Short;
+
+    impl Generators for Short {
+        fn begin(&self, _: &LoadOrder<'_>) -> Result<Box<dyn UnderWay>, String> {
+            unreachable!("no trial is attempted")
+        }
+
+        fn are_here(&self) -> bool {
+            false
+        }
+
+        fn shortage(&self, clients: u32) -> Option<Lacking> {
+            Some(Lacking {
+                host: Some("g1".to_owned()),
+                shortage: Shortage::Ports { clients, ports: 1 },
+            })
+        }
+    }
+
+    #[test]
+    fn a_limit_of_a_generator_elsewhere_forbids_a_trial() {
+        let trial = bakeoff_plan::trials(&plan()).remove(0);
+        let host = Host::default();
+        assert_eq!(forbidden(&trial, &host, &host), None);
+        let Some(TrialEnd::Skipped { reason, fix }) = forbidden(&trial, &host, &Short) else {
+            panic!("it has too few ports");
+        };
+        let expected = format!("on host g1: {} clients need as many", trial.load.clients());
+        assert!(reason.starts_with(&expected), "{reason}");
+        assert!(fix.contains("ip_local_port_range"), "{fix}");
+    }
 
     #[test]
     fn a_proxy_needs_twice_the_files() {

@@ -52,7 +52,7 @@ pub use bakeoff_wire::{h2, h3};
 pub use clock::now as monotonic_ns;
 pub use control::{Control, Live};
 pub use engine::run;
-pub use limits::{Shortage, check_clients};
+pub use limits::{Shortage, check_clients, check_open_files};
 pub use pulse::Reading;
 pub use share::Part;
 pub use spec::{

@@ -135,7 +135,8 @@ pub fn check_clients(clients: u32, tuples: usize) -> Result<(), Shortage> {
             current: Some(hard),
             maximum: limit.maximum,
         };
-        if hard < needed || setrlimit(Resource::Nofile, raised).is_err() {
+        check_open_files(clients, hard)?;
+        if setrlimit(Resource::Nofile, raised).is_err() {
             return Err(Shortage::OpenFiles {
                 clients,
                 needed,
@@ -149,6 +150,22 @@ pub fn check_clients(clients: u32, tuples: usize) -> Result<(), Shortage> {
         }
         _ => Ok(()),
     }
+}
+
+/// Whether a process that may open so many files can hold `clients` connections.
+///
+/// # Errors
+/// It may not open enough.
+pub fn check_open_files(clients: u32, limit: u64) -> Result<(), Shortage> {
+    let needed = u64::from(clients) + OTHER_FILES;
+    if needed <= limit {
+        return Ok(());
+    }
+    Err(Shortage::OpenFiles {
+        clients,
+        needed,
+        limit,
+    })
 }
 
 /// Whether there is a socket at `path`. It is not connected to: a connection that the load does
@@ -208,6 +225,10 @@ mod tests {
     #[test]
     fn a_shortage_names_need_limit_and_fix() {
         assert_eq!(check_clients(10, 1), Ok(()));
+        assert_eq!(check_open_files(10, 74), Ok(()));
+        let shortage = check_open_files(11, 74).unwrap_err().to_string();
+        let named = "11 clients need 75 open files, but this process may open 74";
+        assert!(shortage.contains(named), "{shortage}");
         let shortage = check_clients(u32::MAX, 1).unwrap_err().to_string();
         assert!(shortage.contains("4294967295 clients need"), "{shortage}");
         assert!(

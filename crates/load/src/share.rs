@@ -47,6 +47,33 @@ impl Threads {
     pub(crate) fn of_load(&self) -> u32 {
         self.part.map_or(self.count, |part| part.of)
     }
+
+    /// Clients of these threads, in a load of so many.
+    pub fn clients(&self, of_load: u32) -> u32 {
+        let all = u64::from(of_load);
+        let own: u64 = self.shares(of_load).iter().map(|it| it.of(all)).sum();
+        u32::try_from(own).unwrap_or(u32::MAX)
+    }
+
+    /// The share of each of these threads in a load of so many clients; at least one.
+    fn shares(&self, clients: u32) -> Vec<Share> {
+        let (first, count, threads) = match self.part {
+            None => {
+                let count = self.count.clamp(1, clients.max(1));
+                (0, count, count)
+            }
+            Some(Part { first, of }) => {
+                let count = self.count.max(1);
+                (first, count, of.max(first.saturating_add(count)))
+            }
+        };
+        let numbers = (0..count).map(|own| (first + own) as usize);
+        let share = |thread| Share {
+            thread,
+            threads: threads as usize,
+        };
+        numbers.map(share).collect()
+    }
 }
 
 /// Which thread of how many this is, over all engines of the load.
@@ -67,29 +94,12 @@ impl Share {
 impl LoadSpec {
     /// The share of each thread that this engine runs; at least one.
     pub(crate) fn shares(&self) -> Vec<Share> {
-        let (first, count, threads) = match self.threads.part {
-            None => {
-                let count = self.threads.count.clamp(1, self.load.clients().max(1));
-                (0, count, count)
-            }
-            Some(Part { first, of }) => {
-                let count = self.threads.count.max(1);
-                (first, count, of.max(first.saturating_add(count)))
-            }
-        };
-        let numbers = (0..count).map(|own| (first + own) as usize);
-        let share = |thread| Share {
-            thread,
-            threads: threads as usize,
-        };
-        numbers.map(share).collect()
+        self.threads.shares(self.load.clients())
     }
 
     /// Clients of this engine's threads.
     pub fn own_clients(&self) -> u32 {
-        let all = u64::from(self.load.clients());
-        let own: u64 = self.shares().iter().map(|share| share.of(all)).sum();
-        u32::try_from(own).unwrap_or(u32::MAX)
+        self.threads.clients(self.load.clients())
     }
 }
 
@@ -117,6 +127,13 @@ mod tests {
         check(7, &[0], &[(0, 1, 1)]);
         check(1, &[4, 4], &[]);
         check(9, &[], &[]);
+    }
+
+    #[test]
+    fn clients_of_engines_are_those_of_the_load() {
+        let divided = Threads::divide(10, &[1, 3, 2]).expect("more clients than engines");
+        let clients: Vec<u32> = divided.iter().map(|threads| threads.clients(10)).collect();
+        assert_eq!(clients, [2, 6, 2]);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod again;
 mod engines;
 mod library;
+mod limits;
 mod opened;
 mod own_folders;
 #[cfg(test)]
@@ -70,6 +71,8 @@ struct Shared {
     origin: Place,
     /// What the record must not hold; `None` where the user wants it there.
     addresses: Option<Addresses>,
+    /// Files that a process may open on the host of each generator; `None` for as many as it likes.
+    open_files: Vec<Option<u64>>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -325,6 +328,15 @@ impl Generators for Loads {
 
     fn are_here(&self) -> bool {
         false
+    }
+
+    fn shortage(&self, clients: u32) -> Option<Lacking> {
+        let shared = &self.0;
+        let divided = generators::divided(clients, &shared.engines)?;
+        let names = shared.places.iter().map(|place| place.name.as_str());
+        let hosts = names.zip(divided).zip(&shared.open_files);
+        let hosts = hosts.map(|((name, threads), limit)| (name, threads, *limit));
+        limits::shortage(hosts, clients)
     }
 
     fn reach_again(&self) -> Result<(), LostHost> {

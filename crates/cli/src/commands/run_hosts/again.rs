@@ -107,6 +107,7 @@ mod tests {
             server: home.clone(),
             origin: home,
             addresses: None,
+            open_files: Vec::new(),
         };
         let mut sessions = [Some(open(&place, &own, "ada").unwrap())];
         shared.reach_again(&mut sessions).unwrap();

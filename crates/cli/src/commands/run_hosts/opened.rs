@@ -12,6 +12,7 @@ use bakeoff_stage::Listening;
 
 use super::engines;
 use super::library;
+use super::limits;
 use super::own_folders;
 use super::stage::FarHost;
 use super::{Far, OWN_KERNEL, Shared};
@@ -84,6 +85,7 @@ impl Far {
             .map(|it| (it.host().to_owned(), hosts::kernel_of(it)));
         let (names, said): (Vec<String>, Vec<_>) = said.into_iter().chain(of_loads).unzip();
         let numbers = hosts::kernels(OWN_KERNEL, said.into_iter());
+        let (sessions, open_files) = limits::open_files(sessions).map_err(exit::not_valid)?;
         Ok(Self {
             server: named(&server.place.name),
             origin: named(&origin.place.name),
@@ -100,6 +102,7 @@ impl Far {
                 addresses: (!campaign.shows_addresses).then_some(addresses),
                 server: server.place,
                 origin: origin.place,
+                open_files,
             }),
         })
     }
