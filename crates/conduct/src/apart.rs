@@ -217,6 +217,7 @@ mod tests {
             role: *role,
             cpu_source: "process-clock".to_owned(),
             ticks: Vec::new(),
+            ended: Some(Vec::new()),
         };
         Usage {
             trees: roles.iter().map(tree).collect(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use bakeoff_load::{Control, LoadError, LoadSpec, Threads, check_clients, run};
+use bakeoff_load::{Control, LoadError, LoadSpec, Shortage, Threads, check_clients, run};
 use bakeoff_plan::Trial;
 use bakeoff_record::{Hosts, LoadResult, LostHost};
 use bakeoff_stage::Running;

@@ -289,6 +289,7 @@ fn waits(record: &mut Record, contender: &str, busy: f64) {
             trees: vec![TreeUsage {
                 role: Role::Server,
                 cpu_source: "cgroup".to_owned(),
+                ended: Some(Vec::new()),
                 ticks: vec![tick(0.0), tick(length_s)],
             }],
             ..Usage::default()

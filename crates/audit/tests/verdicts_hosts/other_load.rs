@@ -20,6 +20,7 @@ fn tree_of(role: Role, cpus: f64, window_s: f64) -> TreeUsage {
         role,
         cpu_source: "process-clock".to_owned(),
         ticks: times(window_s).map(tick).collect(),
+        ended: Some(Vec::new()),
     }
 }
 

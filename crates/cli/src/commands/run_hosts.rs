@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use bakeoff_conduct::{Apart, Generated, Generators, Here, LoadOrder, Site, UnderWay};
+use bakeoff_conduct::{Apart, Generated, Generators, Here, Lacking, LoadOrder, Site, UnderWay};
 use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, Way, monotonic_ns, open};
 use bakeoff_load::Threads;
 use bakeoff_plan::{Cpus, Pinning, Trial};

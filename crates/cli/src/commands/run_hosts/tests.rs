@@ -44,6 +44,7 @@ fn part(host: &str) -> HostPart {
         role: Role::Engine,
         cpu_source: "process-clock".to_owned(),
         ticks: Vec::new(),
+        ended: Some(Vec::new()),
     };
     HostPart {
         host: host.to_owned(),
