@@ -219,7 +219,7 @@ fn a_worker_that_ends_is_kept_with_what_it_used() {
 
 #[test]
 fn a_worker_that_nobody_waits_for_ends_once() {
-    // What runs in the background reads from nowhere, unless it is told otherwise.
+    // What runs in the background reads from nowhere, unless it is redirected.
     let worker = format!("sh -c '{SPIN}; echo $$; read y <&3'");
     let script = format!("exec 3<&0; {worker} & exec sleep 60");
     let mut child = shell_at_read(&script);

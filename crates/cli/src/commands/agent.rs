@@ -221,9 +221,9 @@ fn own_address() -> Option<IpAddr> {
     reached_at(&connection, &bakeoff_probe::own_addresses())
 }
 
-/// The address in what an sshd says of a connection to it, if this host has it. Otherwise it is that
-/// of another sshd: who starts bakeoff on a machine that is reached by ssh has one of its own in the
-/// environment, which `srun`, `nsenter` and the like pass on.
+/// The address in what an sshd says of a connection to it, if this host has it. Otherwise it is
+/// that of another sshd: who starts bakeoff on a machine that is reached by ssh has one of its own
+/// in the environment, which `srun`, `nsenter` and the like pass on.
 fn reached_at(connection: &str, own: &[IpAddr]) -> Option<IpAddr> {
     let address = connection.split(' ').nth(2)?.parse().ok()?;
     own.contains(&address).then_some(address)

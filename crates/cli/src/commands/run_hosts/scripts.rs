@@ -5,8 +5,8 @@ use std::path::Path;
 
 use bakeoff_hosts::{Frame, Greeting, Own, Place, Report, Way, write_frame};
 
-/// A host whose agent ends as soon as it has said `hello`; every later one says `more` behind it
-/// and lives. Both greet as this program. Each start leaves a line in `starts`.
+/// A host whose first agent lives until [`end_first`]; every later one says `more` behind its
+/// `hello` and lives. Both greet as this program. Each start leaves a line in `starts`.
 pub(super) fn host_that_ends(folder: &Path, own: &Own, more: &[Report]) -> Place {
     let hello = Report::Hello {
         cpus: 2,
@@ -21,7 +21,7 @@ pub(super) fn host_that_ends(folder: &Path, own: &Own, more: &[Report]) -> Place
     // The last word is the program, which is left out.
     let script = format!(
         "cd '{}' && echo >> starts && if test -e again; then cat later; exec cat > /dev/null; \
-         else touch again && cat first; fi",
+         else touch again && cat first && until test -e end; do sleep 0.01; done; fi",
         folder.display()
     );
     Place {
@@ -29,6 +29,11 @@ pub(super) fn host_that_ends(folder: &Path, own: &Own, more: &[Report]) -> Place
         way: Way::Command(["sh", "-c", &script, "-"].map(str::to_owned).to_vec()),
         program: Some("/bakeoff".to_owned()),
     }
+}
+
+/// Ends the first agent.
+pub(super) fn end_first(folder: &Path) {
+    fs::write(folder.join("end"), "").expect("a file");
 }
 
 /// How many agents were started there.
