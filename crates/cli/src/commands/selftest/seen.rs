@@ -167,6 +167,8 @@ impl Finds {
 
 /// Checks that fail because of other programs on the machine.
 const DISTURBING: [&str; 3] = ["other-load", "steal", "engine-kept"];
+/// Checks that may fail with them: a load engine without a processor is late, and rounds are lost.
+const FOLLOWING: [&str; 2] = ["engine-lag", "rounds-accepted"];
 
 impl Shown {
     fn is_shown(&self) -> bool {
@@ -246,11 +248,16 @@ impl Seen {
         self.is_beside || DISTURBING.iter().any(|code| self.weakened.contains(*code))
     }
 
-    /// Whether nothing weakens a number or a comparison.
+    /// Whether nothing weakens a number or a comparison, apart from a disturbance by other programs
+    /// and what follows from it.
     fn is_sound(&self) -> bool {
         let mut not_run = self.not_run.iter();
         let is_made = not_run.all(|code| NEEDS.contains(&code.as_str()));
-        self.weakened.is_empty() && self.unequal.is_empty() && is_made
+        let is_disturbed = self.is_disturbed();
+        let of_the_machine = |code: &str| DISTURBING.contains(&code) || FOLLOWING.contains(&code);
+        let mut weakened = self.weakened.iter();
+        let is_whole = weakened.all(|code| is_disturbed && of_the_machine(code));
+        is_whole && self.unequal.is_empty() && is_made
     }
 
     /// Codes of what weakens a number or a comparison; `None` where another program disturbed the
@@ -384,6 +391,10 @@ mod tests {
         };
         check(&noted, true);
         check(&seen(&["little"], &[]), false);
+        // What another program did is no finding of the set-up, and hides none.
+        check(&seen(&["steal", "engine-lag"], &[]), true);
+        check(&seen(&["engine-lag"], &[]), false);
+        check(&seen(&["steal", "little"], &[]), false);
         let not_run = codes(&["engine-lag"]);
         check(
             &Seen {
