@@ -93,6 +93,26 @@ fn an_engine_that_reads_late_is_in_the_latencies() {
 }
 
 #[test]
+fn one_late_reading_of_few_does_not_show_that_the_engine_is_late() {
+    let late = |times: u64| {
+        judge(SOUND, move |trial| {
+            let result = result(trial);
+            let p99 = result.latency.quantile(0.99).unwrap_or(0) as f64;
+            let lag = &mut result.observed.engine_lag;
+            lag.clear();
+            lag.record_n(1_000, 14 - times);
+            lag.record_n((p99 * 0.5) as u64, times);
+        })
+    };
+    assert_eq!(reported(&late(1)), [""; 0]);
+    let twice = late(2);
+    assert_eq!(reported(&twice), ["engine-lag: latency suspect"]);
+    let text = text_of(&twice, Code::EngineLag);
+    assert!(text.contains("of 14 that were timed"), "{text}");
+    assert!(text.contains("with 95 % confidence 50 %"), "{text}");
+}
+
+#[test]
 fn a_rate_near_the_yardstick_is_a_bound_unless_the_server_was_full() {
     let beside = |yardstick: Option<f64>, fault: Fault| {
         let ceilings = Ceilings {

@@ -13,6 +13,9 @@ pub const CONFIDENCE_ROUNDS: usize = 6;
 /// Accepted chance that an interval misses the median.
 pub(crate) const ALPHA: f64 = 0.05;
 
+/// What 95 % of a standard normal distribution is below.
+const NORMAL_95: f64 = 1.645;
+
 /// A number with its interval and its count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Estimate {
@@ -97,6 +100,36 @@ pub fn median_ranks(n: usize) -> Option<(usize, usize)> {
     best
 }
 
+/// Rank, from 1, of the order statistic of `n` values that the `q`-quantile of what they were drawn
+/// from is not below, with at least 95 %; `None` where not even the smallest one is that.
+///
+/// The number of values above the quantile is binomial(n, 1 - q): the k-th largest is at most the
+/// quantile unless k values or more are above it. Beyond a variance of 1,000 the binomial is taken
+/// as normal.
+pub fn quantile_floor_rank(n: u64, q: f64) -> Option<u64> {
+    let above = 1.0 - q;
+    if n == 0 || !(q > 0.0 && above > 0.0) {
+        return None;
+    }
+    let count = n as f64;
+    let variance = count * q * above;
+    if variance > 1_000.0 {
+        let at_most = count * above + NORMAL_95 * variance.sqrt() - 0.5;
+        return n.checked_sub(at_most.ceil() as u64).filter(|rank| *rank > 0);
+    }
+    // ln P(B = k), from k = 0 on, and P(B <= k).
+    let mut log = count * q.ln();
+    let mut at_most = 0.0;
+    for k in 0..n {
+        at_most += log.exp();
+        if at_most >= 1.0 - ALPHA {
+            return Some(n - k);
+        }
+        log += ((n - k) as f64 / (k + 1) as f64).ln() + (above / q).ln();
+    }
+    None
+}
+
 /// P(B = k) for B binomial(n, 1/2), by logarithms so that large n neither over- nor underflow.
 fn binomial_half(n: usize, k: usize) -> f64 {
     let choose: f64 = (1..=k).map(|i| ((n - k + i) as f64 / i as f64).ln()).sum();
@@ -126,6 +159,32 @@ pub(crate) fn middle(sorted: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// P(B <= 0) = 0.99^14 = 0.869 and P(B <= 1) = 0.9916 for B binomial(14, 0.01).
+    #[test]
+    fn one_value_above_the_rest_does_not_show_where_a_quantile_lies() {
+        assert_eq!(quantile_floor_rank(14, 0.99), Some(13));
+        assert_eq!(quantile_floor_rank(5, 0.99), Some(5), "0.99^5 = 0.951");
+        assert_eq!(quantile_floor_rank(6, 0.99), Some(5), "0.99^6 = 0.941");
+        // Four heads or fewer of four are certain, three or fewer are not 95 %.
+        assert_eq!(quantile_floor_rank(4, 0.5), None);
+        assert_eq!(quantile_floor_rank(5, 0.5), Some(1), "1 - 0.5^5 = 0.969");
+        assert_eq!(quantile_floor_rank(0, 0.5), None);
+        assert_eq!(quantile_floor_rank(10, 1.0), None);
+    }
+
+    #[test]
+    fn the_rank_of_many_values_goes_on_from_that_of_fewer() {
+        for q in [0.5, 0.99] {
+            let mut last = 0.0;
+            for n in [100_u64, 1_000, 3_900, 4_100, 90_000, 120_000, 1_000_000] {
+                let rank = quantile_floor_rank(n, q).unwrap();
+                let share = rank as f64 / n as f64;
+                assert!(share < q && share > last, "{n} values: {share} of {q}");
+                last = share;
+            }
+        }
+    }
 
     #[test]
     fn below_six_rounds_the_interval_is_the_range() {

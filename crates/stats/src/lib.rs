@@ -28,7 +28,9 @@ mod walsh;
 
 pub use cell::{Cell, CellKey, cells, reference};
 pub use discovery::discoveries;
-pub use estimate::{CONFIDENCE_ROUNDS, Estimate, IntervalKind, estimate, median, median_ranks};
+pub use estimate::{
+    CONFIDENCE_ROUNDS, Estimate, IntervalKind, estimate, median, median_ranks, quantile_floor_rank,
+};
 pub use flips::{Flips, Tested, flips};
 pub use floor::{
     FLIPS_FROM, FLOOR_MIN, FLOOR_UNMEASURED, Power, ROUNDS_ADVISED_MAX, aa_floor, half_width,
