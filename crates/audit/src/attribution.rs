@@ -275,7 +275,9 @@ fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
         return cause("cpu-shared-with-origin", text);
     }
     let idle = 1.0 - cores / allowed;
-    let full = busiest_thread(subject).filter(|share| *share > THREAD_FULL_SHARE);
+    let tree = server_tree(&subject.trial.usage);
+    let busiest = tree.and_then(|tree| tree.busiest_thread(subject.result.measured_s));
+    let full = busiest.filter(|share| *share > THREAD_FULL_SHARE);
     if let Some(full) = full.filter(|_| idle > IDLE_BESIDE_SHARE) {
         let text = format!(
             "one thread of the server worked {:.0} % of the time, and {:.0} % of {} was idle",
@@ -286,15 +288,6 @@ fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
         return cause("single-core", text);
     }
     None
-}
-
-/// Mean over the window of the share of a processor that the server's busiest thread used.
-fn busiest_thread(subject: &Subject<'_>) -> Option<f64> {
-    let window = 0.0..=subject.result.measured_s;
-    let ticks = server_tree(&subject.trial.usage)?.ticks.iter();
-    let looked = ticks.filter(|tick| window.contains(&tick.at_s));
-    let shares: Vec<f64> = looked.filter_map(|tick| tick.busiest_thread).collect();
-    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
 fn unknown(subject: &Subject<'_>) -> Cause {

@@ -124,6 +124,14 @@ impl<'r> JudgedCell<'r> {
     }
 }
 
+/// Leaves out what nobody can do, since no round ever decides it; where there is nothing else, it
+/// stays.
+pub fn leave_out_unsupported<T>(all: &mut Vec<T>, is_unsupported: impl Fn(&T) -> bool) {
+    if !all.iter().all(&is_unsupported) {
+        all.retain(|one| !is_unsupported(one));
+    }
+}
+
 /// Why a cell has no estimate.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Withheld {
@@ -206,4 +214,23 @@ fn rate_bound(judgement: &Judgement) -> Option<RateBound> {
     };
     let why = limits.into_iter().find(reached)?;
     Some(RateBound::AtLeast { why })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(all: &[i32], expected: &[i32]) {
+        let mut left = all.to_vec();
+        leave_out_unsupported(&mut left, |one| *one < 0);
+        assert_eq!(left, expected);
+    }
+
+    #[test]
+    fn what_nobody_can_do_stays_only_where_there_is_nothing_else() {
+        check(&[1, -1, 2], &[1, 2]);
+        check(&[-1, -2], &[-1, -2]);
+        check(&[], &[]);
+    }
 }

@@ -53,7 +53,7 @@ pub use gate::{
 };
 pub use generators::start_spread_ns;
 pub use judge::{judge_cell, judge_trial};
-pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge};
+pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge, leave_out_unsupported};
 pub use load::{LoadHosts, judge_load};
 pub use more::{More, ROUNDS_PROPOSED_MAX};
 pub use number::{Number, number_of};

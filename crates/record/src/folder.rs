@@ -206,7 +206,7 @@ impl RecordFolder {
         if length > 0 || is_record(path)? {
             return Err(FolderError::Exists(path.to_owned()));
         }
-        write_machine(path, machine)?;
+        file_sum::write(path, (MACHINE_FILE, MACHINE_SUM_FILE), machine)?;
         // The plan is what makes a folder a record, so it comes last and whole: where a disk was
         // full or an end by force came before, the same command can be given again.
         write_plan(path, plan).inspect_err(|_| {
@@ -413,19 +413,6 @@ fn is_record(path: &Path) -> Result<bool, FolderError> {
         }
     }
     Ok(false)
-}
-
-/// Writes `machine.json` and its checksum, each whole or not at all.
-fn write_machine(path: &Path, machine: &Machine) -> Result<(), FolderError> {
-    let file = path.join(MACHINE_FILE);
-    let text = serde_json::to_string_pretty(machine)
-        .map_err(|error| failed("write", &file)(io::Error::other(error)))?;
-    let sum = file_sum::line(MACHINE_FILE, text.as_bytes());
-    for (name, text) in [(MACHINE_FILE, text), (MACHINE_SUM_FILE, sum)] {
-        let file = path.join(name);
-        replace_private(&file, text.as_bytes()).map_err(failed("write", &file))?;
-    }
-    Ok(())
 }
 
 /// Writes `plan.json` and its readable copy, each whole or not at all.

@@ -66,6 +66,22 @@ pub struct TreeUsage {
     pub ended: Option<Vec<EndedProcess>>,
 }
 
+impl TreeUsage {
+    /// Readings inside a measured window of this length, its edges included.
+    pub fn in_window(&self, window_s: f64) -> impl DoubleEndedIterator<Item = &TreeTick> {
+        let is_inside = move |tick: &&TreeTick| (0.0..=window_s).contains(&tick.at_s);
+        self.ticks.iter().filter(is_inside)
+    }
+
+    /// Mean share of a processor, 0 to 1, of the thread that used most, over the looks at threads
+    /// inside a measured window of this length; `None` without such a look.
+    pub fn busiest_thread(&self, window_s: f64) -> Option<f64> {
+        let ticks = self.in_window(window_s);
+        let looks: Vec<f64> = ticks.filter_map(|tick| tick.busiest_thread).collect();
+        (!looks.is_empty()).then(|| looks.iter().sum::<f64>() / looks.len() as f64)
+    }
+}
+
 /// A process that ended while it was watched. It was gone at the reading that follows the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -347,6 +363,32 @@ pub struct ProbeCost {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_has_the_readings_at_its_edges_and_the_mean_of_its_looks() {
+        let tick = |at_s, busiest_thread| TreeTick {
+            at_s,
+            busiest_thread,
+            ..TreeTick::default()
+        };
+        let mut tree = TreeUsage {
+            role: Role::Server,
+            cpu_source: String::new(),
+            ticks: vec![
+                tick(-0.5, Some(1.0)),
+                tick(0.0, Some(0.5)),
+                tick(1.0, None),
+                tick(2.0, Some(0.75)),
+                tick(2.5, Some(1.0)),
+            ],
+            ended: None,
+        };
+        let inside: Vec<f64> = tree.in_window(2.0).map(|tick| tick.at_s).collect();
+        assert_eq!(inside, [0.0, 1.0, 2.0]);
+        assert_eq!(tree.busiest_thread(2.0), Some(0.625));
+        tree.ticks[1].busiest_thread = None;
+        assert_eq!(tree.busiest_thread(1.0), None, "nobody looked");
+    }
 
     #[test]
     fn readings_do_not_count_themselves_and_a_new_start_has_no_difference() {

@@ -1,6 +1,6 @@
 //! Conditions of `--fail-if`, held against a record or a load, as lines for a log.
 
-use bakeoff_audit::{Condition, Held, Ruling, judge};
+use bakeoff_audit::{Condition, Held, Ruling, judge, leave_out_unsupported};
 use bakeoff_record::{ContenderKind, LoadResult};
 
 use crate::redaction::Redacted;
@@ -22,10 +22,8 @@ pub fn conditions_of(redacted: &Redacted, conditions: &[Condition]) -> Condition
     let mut cells: Vec<_> = cells
         .filter(|one| one.cell.kind == ContenderKind::Contender)
         .collect();
-    // What a contender cannot do meets no condition, and no round ever decides it.
-    if cells.iter().any(|one| !one.is_unsupported()) {
-        cells.retain(|one| !one.is_unsupported());
-    }
+    // What a contender cannot do meets no condition.
+    leave_out_unsupported(&mut cells, |one| one.is_unsupported());
     let mut found = Vec::new();
     for condition in conditions {
         for cell in &cells {

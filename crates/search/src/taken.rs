@@ -81,31 +81,19 @@ fn server_busy(record: &TrialRecord, measured_s: f64) -> Option<f64> {
     let trees = &record.usage.trees;
     let server = trees.iter().find(|tree| tree.role == Role::Server)?;
     let used = trees.iter().filter(is_there);
-    let used: Option<Vec<f64>> = used.map(|tree| cores(&tree.ticks, measured_s)).collect();
+    let used: Option<Vec<f64>> = used.map(|tree| cores(tree, measured_s)).collect();
     let used: f64 = used?.iter().sum();
-    let thread = busiest_thread(&server.ticks, measured_s);
+    let thread = server.busiest_thread(measured_s).unwrap_or(0.0);
     (processors > 0).then(|| (used / processors as f64).max(thread))
 }
 
-fn inside(ticks: &[TreeTick], measured_s: f64) -> impl DoubleEndedIterator<Item = &TreeTick> {
-    let is_inside = move |tick: &&TreeTick| (0.0..=measured_s).contains(&tick.at_s);
-    ticks.iter().filter(is_inside)
-}
-
 /// Processors that a tree kept busy.
-fn cores(ticks: &[TreeTick], measured_s: f64) -> Option<f64> {
-    let mut inside = inside(ticks, measured_s);
+fn cores(tree: &TreeUsage, measured_s: f64) -> Option<f64> {
+    let mut inside = tree.in_window(measured_s);
     let (first, last) = (inside.next()?, inside.next_back()?);
     let cpu_s = |tick: &TreeTick| tick.cpu_user_s + tick.cpu_system_s;
     let length_s = last.at_s - first.at_s;
     (length_s > 0.0).then(|| (cpu_s(last) - cpu_s(first)) / length_s)
-}
-
-/// Mean share of a processor of the thread that used most, as far as it was looked for.
-fn busiest_thread(ticks: &[TreeTick], measured_s: f64) -> f64 {
-    let looks = inside(ticks, measured_s).filter_map(|tick| tick.busiest_thread);
-    let looks: Vec<f64> = looks.collect();
-    looks.iter().sum::<f64>() / looks.len().max(1) as f64
 }
 
 /// Why the upper bound of a goal is that of the connections: in most of the trials that missed it

@@ -163,16 +163,10 @@ fn answers(subject: &Subject<'_>, code: Code, side: When) -> Check {
     }
 }
 
-/// Readings of the server's processes inside the window.
-fn in_window<'s>(subject: &Subject<'s>) -> Vec<&'s TreeTick> {
-    let window = 0.0..=subject.result.measured_s;
-    let ticks = server_tree(&subject.trial.usage).map(|tree| tree.ticks.iter());
-    let ticks = ticks.into_iter().flatten();
-    ticks.filter(|tick| window.contains(&tick.at_s)).collect()
-}
-
 fn server_alive(subject: &Subject<'_>) -> Check {
-    let ticks = in_window(subject);
+    let tree = server_tree(&subject.trial.usage);
+    let ticks = tree.map(|tree| tree.in_window(subject.result.measured_s));
+    let ticks: Vec<&TreeTick> = ticks.into_iter().flatten().collect();
     if ticks.is_empty() {
         let text = "the server's processes were not watched in the window";
         let work = subject.trial.work.as_ref();
@@ -198,7 +192,10 @@ fn server_alive(subject: &Subject<'_>) -> Check {
 /// not watched at all, `server-alive` says so.
 fn server_restarted(subject: &Subject<'_>) -> Option<Check> {
     let code = Code::ServerRestarted;
-    let tree = server_tree(&subject.trial.usage).filter(|_| in_window(subject).len() > 1)?;
+    let tree = server_tree(&subject.trial.usage)?;
+    if tree.in_window(subject.result.measured_s).count() <= 1 {
+        return None;
+    }
     let Some(ended) = workers_ended(tree, subject.result) else {
         let text = "the record does not say whether processes of the server ended";
         return Some(Check::not_run(code, text));

@@ -139,9 +139,8 @@ fn server_files(subject: &Subject<'_>) -> Option<Check> {
     let crew = subject.trial.work.as_ref()?.crew.as_ref()?;
     let each = crew.open_files.filter(|limit| *limit > 0)?;
     let limit = each.saturating_mul(u64::from(crew.listening.max(1)));
-    let window = 0.0..=subject.result.measured_s;
-    let ticks = server_tree(&subject.trial.usage)?.ticks.iter();
-    let inside = ticks.filter(|tick| window.contains(&tick.at_s));
+    let tree = server_tree(&subject.trial.usage)?;
+    let inside = tree.in_window(subject.result.measured_s);
     let most = u64::from(inside.filter_map(|tick| tick.open_files).max()?);
     let share = most as f64 / limit as f64;
     if share <= SERVER_FILES_SHARE {

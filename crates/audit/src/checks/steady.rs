@@ -95,13 +95,9 @@ fn tail(parts: &[Interval]) -> Option<Check> {
 
 /// CPU use of the server over time.
 fn cpu(subject: &Subject<'_>) -> Option<Check> {
-    let window = 0.0..=subject.result.measured_s;
-    let ticks = &server_tree(&subject.trial.usage)?.ticks;
+    let tree = server_tree(&subject.trial.usage)?;
     let used = |tick: &TreeTick| tick.cpu_user_s + tick.cpu_system_s;
-    let inside: Vec<&TreeTick> = ticks
-        .iter()
-        .filter(|tick| window.contains(&tick.at_s))
-        .collect();
+    let inside: Vec<&TreeTick> = tree.in_window(subject.result.measured_s).collect();
     let cores: Vec<f64> = inside
         .windows(2)
         .map(|pair| (used(pair[1]) - used(pair[0])) / (pair[1].at_s - pair[0].at_s))

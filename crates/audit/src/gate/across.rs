@@ -12,7 +12,7 @@ use super::within::because;
 use super::{Change, GateError, GateRow, Gates, Ruling, all_fit};
 use crate::comparisons::{Standing, shown_only};
 use crate::conclusion::{Metric, PairKey, Reason};
-use crate::judged::{Judged, JudgedCell};
+use crate::judged::{Judged, JudgedCell, leave_out_unsupported};
 use crate::sentence::percent;
 
 /// Holds the contenders of `second` against those of the same name in `first`, at every workload
@@ -26,12 +26,9 @@ pub fn compare_records(
     gates: &Gates,
 ) -> Result<Vec<GateRow>, GateError> {
     let mut pairs = pairs(first, second);
-    // No round ever decides what neither side can do.
-    let is_supported =
-        |pair: &Pair<'_, '_>| !(pair.first.is_unsupported() && pair.second.is_unsupported());
-    if pairs.iter().any(is_supported) {
-        pairs.retain(is_supported);
-    }
+    leave_out_unsupported(&mut pairs, |pair| {
+        pair.first.is_unsupported() && pair.second.is_unsupported()
+    });
     let mut rows: Vec<(usize, GateRow)> = Vec::new();
     for metric in Metric::ALL {
         let compared = pairs.iter().map(|pair| Compared::new(pair, metric));

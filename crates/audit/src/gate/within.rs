@@ -8,7 +8,7 @@ use super::{Change, GateError, GateRow, Gates, Ruling, all_fit};
 use crate::comparisons::{Pair, family_of, shown_only};
 use crate::conclusion::{Metric, Reason};
 use crate::enough::rounds_of_both;
-use crate::judged::{Judged, JudgedCell};
+use crate::judged::{Judged, JudgedCell, leave_out_unsupported};
 use crate::verdict::Verdict;
 
 /// Holds each of `seconds` against `first` by every metric, at every workload and load that has
@@ -49,17 +49,12 @@ fn of_pair(
     (first, second): (&str, &str),
     gates: &Gates,
 ) -> Result<Vec<GateRow>, GateError> {
-    let rows_of = |of_supported: bool| -> Vec<(usize, GateRow)> {
-        let of_family = |family: &Family<'_, '_>| family.rows((first, second), gates, of_supported);
-        families.iter().flat_map(of_family).collect()
-    };
-    let mut rows = rows_of(true);
-    if rows.is_empty() {
-        rows = rows_of(false);
-    }
+    let of_family = |family: &Family<'_, '_>| family.rows((first, second), gates);
+    let mut rows: Vec<Placed> = families.iter().flat_map(of_family).collect();
+    leave_out_unsupported(&mut rows, |placed| placed.is_unsupported);
     // By block first, as in a report.
-    rows.sort_by_key(|(block, row)| (*block, row.metric));
-    let rows: Vec<GateRow> = rows.into_iter().map(|(_, row)| row).collect();
+    rows.sort_by_key(|placed| (placed.block, placed.row.metric));
+    let rows: Vec<GateRow> = rows.into_iter().map(|placed| placed.row).collect();
     if rows.is_empty() {
         return Err(GateError::NothingCommon {
             first: vec![first.to_owned()],
@@ -89,6 +84,14 @@ pub fn fits(gates: &Gates, plan: &Plan) -> Result<(), GateError> {
         Some((metric, _)) => Err(GateError::FitsNothing(metric)),
         None => Ok(()),
     }
+}
+
+/// A row with where it belongs.
+struct Placed {
+    block: usize,
+    /// Whether neither of the two can do it.
+    is_unsupported: bool,
+    row: GateRow,
 }
 
 /// All pairs of one metric, with where those that may be compared lie.
@@ -125,26 +128,20 @@ impl<'c, 'r> Family<'c, 'r> {
         }
     }
 
-    /// `of_supported` leaves out what neither of the two can do: no round ever decides that.
-    fn rows(
-        &self,
-        (first, second): (&str, &str),
-        gates: &Gates,
-        of_supported: bool,
-    ) -> Vec<(usize, GateRow)> {
+    fn rows(&self, (first, second): (&str, &str), gates: &Gates) -> Vec<Placed> {
         let mut rows = Vec::new();
         for (pair, located) in &self.pairs {
             let key = pair.key();
             let as_asked = key.first == first && key.second == second;
             let reversed = key.first == second && key.second == first;
             // What the load made is compared by nobody, whatever its verdict is.
-            let is_compared = shown_only(self.metric, pair.first).is_none()
-                && !(of_supported && pair.first.is_unsupported() && pair.second.is_unsupported());
+            let is_compared = shown_only(self.metric, pair.first).is_none();
             if (as_asked || reversed) && is_compared {
-                rows.push((
-                    pair.block,
-                    self.row(pair, located.as_ref(), reversed, gates),
-                ));
+                rows.push(Placed {
+                    block: pair.block,
+                    is_unsupported: pair.first.is_unsupported() && pair.second.is_unsupported(),
+                    row: self.row(pair, located.as_ref(), reversed, gates),
+                });
             }
         }
         rows

@@ -39,7 +39,8 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     let interrupt = Interrupt::listen()?;
     let mut sessions = sessions(&flags)?;
     let pinned = (!spec.threads.pin.is_empty()).then_some(spec.threads.pin.len() as u32);
-    let count = |session: &Session| threads.or(pinned).unwrap_or_else(|| hosts::half(session));
+    let half = |session: &Session| hosts::half(hosts::usable_cpus(session));
+    let count = |session: &Session| threads.or(pinned).unwrap_or_else(|| half(session));
     // The same processors on each host.
     let engine = |session: &Session| Engine {
         threads: count(session),

@@ -1,22 +1,43 @@
 //! `machine.sum` and `links.sum`: the checksums of `machine.json` and `links.json`, as `sha256sum`
-//! writes and checks them.
+//! writes and checks them, and how a file is written with its own.
 //!
 //! The page of a comparison holds all of the machine and nearly all of the links, those of searches
 //! and overloads a line of the machine. Records from before there were these files have none.
 
+use std::io;
 use std::path::Path;
 
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::links::{LINKS_FILE, LINKS_SUM_FILE};
 use super::{FILE_BYTES_MAX, FolderError, MACHINE_FILE, failed, hex};
+use crate::private::replace_private;
 use crate::regular::read_regular;
 
 /// The checksum of the machine.
 pub(super) const MACHINE_SUM_FILE: &str = "machine.sum";
 
+/// Writes `value` into the file `name` of a folder, and its checksum into the file `sum`, each
+/// whole or not at all.
+pub(super) fn write(
+    folder: &Path,
+    (name, sum): (&str, &str),
+    value: &impl Serialize,
+) -> Result<(), FolderError> {
+    let file = folder.join(name);
+    let text = serde_json::to_string_pretty(value).map_err(io::Error::other);
+    let text = text.map_err(failed("write", &file))?;
+    let sum_line = line(name, text.as_bytes());
+    for (name, text) in [(name, text), (sum, sum_line)] {
+        let file = folder.join(name);
+        replace_private(&file, text.as_bytes()).map_err(failed("write", &file))?;
+    }
+    Ok(())
+}
+
 /// The line of a checksum's file, for the bytes of the file `name`.
-pub(super) fn line(name: &str, bytes: &[u8]) -> String {
+fn line(name: &str, bytes: &[u8]) -> String {
     format!("{}  {name}\n", hex(&Sha256::digest(bytes)))
 }
 

@@ -3,16 +3,13 @@
 //!
 //! A campaign that goes on measures again after its new rounds, and adds an entry of its own.
 
-use std::io;
 use std::ops::Range;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::file_sum::line;
-use super::{FolderError, failed, read_text, read_versioned};
+use super::{FolderError, file_sum, read_text, read_versioned};
 use crate::hosts::LinkFacts;
-use crate::private::replace_private;
 use crate::trial::TrialRecord;
 
 /// The file.
@@ -72,13 +69,5 @@ pub(super) fn add(folder: &Path, new: MeasuredAfter) -> Result<(), FolderError> 
         schema: LINKS_SCHEMA.to_owned(),
         measured,
     };
-    let path = folder.join(LINKS_FILE);
-    let text = serde_json::to_string_pretty(&stored).map_err(io::Error::other);
-    let text = text.map_err(failed("write", &path))?;
-    let sum = line(LINKS_FILE, text.as_bytes());
-    for (name, text) in [(LINKS_FILE, text), (LINKS_SUM_FILE, sum)] {
-        let path = folder.join(name);
-        replace_private(&path, text.as_bytes()).map_err(failed("write", &path))?;
-    }
-    Ok(())
+    file_sum::write(folder, (LINKS_FILE, LINKS_SUM_FILE), &stored)
 }

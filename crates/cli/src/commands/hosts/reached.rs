@@ -226,11 +226,30 @@ pub(super) fn limits(session: &mut Session) -> Result<Value, HostError> {
     }
 }
 
-/// Processors that programs may use on a host, by the kernel's numbers.
-pub(crate) fn allowed_cpus(session: &mut Session) -> Result<Vec<usize>, HostError> {
-    let limits = limits(session)?;
-    let cpus = Vec::<usize>::deserialize(&limits["cpus"]);
-    cpus.map_err(|_| session.confused("limits without processors"))
+/// What a load needs of the limits of a host.
+#[derive(Debug)]
+pub(crate) struct Allowed {
+    /// Processors that programs may use, by the kernel's numbers.
+    pub(crate) cpus: Vec<usize>,
+    /// Files that a process may open; `None` for as many as it likes. An agent raises what it may
+    /// open as far as that.
+    pub(crate) open_files: Option<u64>,
+}
+
+impl Allowed {
+    /// Asks a host.
+    pub(crate) fn on(session: &mut Session) -> Result<Self, HostError> {
+        let limits = limits(session)?;
+        Self::of(&limits).ok_or_else(|| session.confused("limits without processors"))
+    }
+
+    /// `None` where no processors are named.
+    fn of(limits: &Value) -> Option<Self> {
+        Some(Self {
+            cpus: Vec::deserialize(&limits["cpus"]).ok()?,
+            open_files: limits["open_files"]["hard"].as_u64(),
+        })
+    }
 }
 
 /// Processors that the agent of a host can have at once: under a quota of CPU time, fewer than it
@@ -242,9 +261,10 @@ pub(crate) fn usable_cpus(session: &Session) -> u32 {
     }
 }
 
-/// Half of them, as on one machine.
-pub(crate) fn half(session: &Session) -> u32 {
-    (usable_cpus(session) / 2).max(1)
+/// Threads of an engine that is kept to no processors, where so many are usable: half of them, as
+/// on one machine.
+pub(crate) fn half(usable: u32) -> u32 {
+    (usable / 2).max(1)
 }
 
 /// Opens a session with each host, all at once, and says how long each took.
@@ -307,7 +327,22 @@ fn numbered(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_load_needs_processors_and_may_lack_a_limit_on_files() {
+        let of = |limits: Value| Allowed::of(&limits).map(|it| (it.cpus, it.open_files));
+        let files = json!({ "soft": 64, "hard": 4096 });
+        let limited = of(json!({ "cpus": [0, 2], "open_files": files }));
+        assert_eq!(limited, Some((vec![0, 2], Some(4096))));
+        let files = json!({ "soft": 64, "hard": null });
+        let unlimited = of(json!({ "cpus": [1], "open_files": files }));
+        assert_eq!(unlimited, Some((vec![1], None)));
+        assert_eq!(of(json!({ "open_files": files })), None);
+        assert_eq!(of(Value::Null), None);
+    }
 
     #[track_caller]
     fn check_names(hosts: &[(&str, &str)], expected: Option<&str>) {

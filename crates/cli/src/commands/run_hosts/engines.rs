@@ -5,32 +5,32 @@ use bakeoff_hosts::Session;
 use bakeoff_plan::{Cpus, HostRoles, Pinning, Plan};
 
 use crate::commands::generators::Engine;
-use crate::commands::hosts::{self, Wanted};
+use crate::commands::hosts::{self, Allowed, Wanted};
 use crate::exit;
 
-/// The engines of these generators, in their order.
+/// The engines of these generators, in their order. Each may use what is `allowed` on its host.
 ///
 /// # Errors
-/// A host does not say which processors it has, or lacks one that the plan names.
+/// A host lacks a processor that the plan names.
 pub(super) fn of(
-    sessions: &mut [Session],
+    sessions: &[Session],
+    allowed: &[Allowed],
     wanted: &[Wanted],
     roles: &HostRoles,
     plan: &Plan,
 ) -> anyhow::Result<Vec<Engine>> {
     let proxied = plan.workloads.iter().any(|it| it.proxied);
-    let one = |(session, wanted): (&mut Session, &Wanted)| {
-        let allowed = hosts::allowed_cpus(session).map_err(exit::not_valid)?;
+    let one = |((session, allowed), wanted): ((&Session, &Allowed), &Wanted)| {
         let here = RolesHere {
             server: roles.server == wanted.entry,
             origin: roles.origin == wanted.entry && proxied,
             engine: true,
         };
         let usable = hosts::usable_cpus(session);
-        let engine = engine(&plan.pinning.engine, here, &allowed, usable);
+        let engine = engine(&plan.pinning.engine, here, &allowed.cpus, usable);
         engine.map_err(|error| exit::usage(format!("host {}: {error}", session.host())))
     };
-    sessions.iter_mut().zip(wanted).map(one).collect()
+    sessions.iter().zip(allowed).zip(wanted).map(one).collect()
 }
 
 /// The engine of a generator that may use the processors `allowed`, and has so many of them at
@@ -54,7 +54,7 @@ fn engine(
     let pin = Roles::divide_among(&pinning, allowed, here)?.pinned.engine;
     let pinned = u32::try_from(pin.len()).unwrap_or(u32::MAX);
     let threads = match asked {
-        _ if pin.is_empty() => (usable / 2).max(1),
+        _ if pin.is_empty() => hosts::half(usable),
         // It is said how many there are to be.
         Cpus::List(_) => pinned,
         Cpus::Auto | Cpus::Any => pinned.min(usable.div_ceil(2)),

@@ -1,34 +1,7 @@
 //! What processes on the hosts of generators may use. A load that they cannot carry is not begun.
 
-use std::time::Duration;
-
 use bakeoff_conduct::Lacking;
-use bakeoff_hosts::{HostError, Order, Report, Session};
 use bakeoff_load::{Threads, check_open_files};
-use serde_json::Value;
-
-/// How long a host may take to say it.
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-
-/// How many files a process may open on the host of each session; `None` for as many as it likes.
-/// An agent raises what it may open as far as that.
-pub(super) fn open_files(
-    mut sessions: Vec<Session>,
-) -> Result<(Vec<Session>, Vec<Option<u64>>), HostError> {
-    let asked = sessions
-        .iter_mut()
-        .map(|session| -> Result<Option<u64>, HostError> {
-            session.send(&Order::Limits)?;
-            let is_limits = |report: &Report| matches!(report, Report::Limits { .. });
-            let limits = match session.expect("say its limits", ANSWER_WITHIN, is_limits)? {
-                Report::Limits { limits } => limits,
-                _ => Value::Null,
-            };
-            Ok(limits["open_files"]["hard"].as_u64())
-        });
-    let asked = asked.collect::<Result<Vec<_>, _>>()?;
-    Ok((sessions, asked))
-}
 
 /// What the first of these hosts lacks for its part of so many clients, if one does. Each has a
 /// name, its threads, and how many files may be open there.

@@ -12,12 +12,11 @@ use bakeoff_stage::Listening;
 
 use super::engines;
 use super::library;
-use super::limits;
 use super::own_folders;
 use super::stage::FarHost;
 use super::{Far, OWN_KERNEL, Shared};
 use crate::commands::agent::SetUp;
-use crate::commands::hosts::{self, Wanted};
+use crate::commands::hosts::{self, Allowed, Wanted};
 use crate::commands::resumed::HostNames;
 use crate::commands::run::not_asked;
 use crate::{exit, output};
@@ -76,7 +75,9 @@ impl Far {
         let named = |name: &str| set_up.iter().find(|host| host.place.name == name).cloned();
         // After the stages, beside which a generator may be on the same host.
         let mut sessions = sessions(&wanted, &own, &owner)?;
-        let engines = engines::of(&mut sessions, &wanted, roles, campaign.plan)?;
+        let allowed: Result<Vec<Allowed>, _> = sessions.iter_mut().map(Allowed::on).collect();
+        let allowed = allowed.map_err(exit::not_valid)?;
+        let engines = engines::of(&sessions, &allowed, &wanted, roles, campaign.plan)?;
         for session in &sessions {
             hosts::addresses::add_of(&mut addresses, session);
         }
@@ -85,7 +86,6 @@ impl Far {
             .map(|it| (it.host().to_owned(), hosts::kernel_of(it)));
         let (names, said): (Vec<String>, Vec<_>) = said.into_iter().chain(of_loads).unzip();
         let numbers = hosts::kernels(OWN_KERNEL, said.into_iter());
-        let (sessions, open_files) = limits::open_files(sessions).map_err(exit::not_valid)?;
         Ok(Self {
             server: named(&server.place.name),
             origin: named(&origin.place.name),
@@ -102,7 +102,7 @@ impl Far {
                 addresses: (!campaign.shows_addresses).then_some(addresses),
                 server: server.place,
                 origin: origin.place,
-                open_files,
+                open_files: allowed.iter().map(|it| it.open_files).collect(),
             }),
         })
     }
