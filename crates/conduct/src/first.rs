@@ -306,25 +306,11 @@ fn wrong(request: &Request, fetched: &Fetched) -> TrialEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn check(status: u16) -> AnswerCheck {
-        AnswerCheck {
-            when: When::Before,
-            request: None,
-            status,
-            body_bytes: 0,
-            body_sha256: String::new(),
-            decoded_bytes: None,
-            decoded_sha256: None,
-            negotiated: None,
-            headers: Vec::new(),
-            right: status < 500,
-        }
-    }
+    use crate::scripts::answer;
 
     #[test]
     fn what_refuses_or_fails_is_not_learned_as_right() {
-        let refused = |before: u16, status: u16| refusal("GET /", Some(before), &check(status));
+        let refused = |before: u16, status: u16| refusal("GET /", Some(before), &answer(status));
         for status in [403, 429, 503] {
             let said = refused(200, status).unwrap();
             let both = format!("with status 200, and the next time with {status}; if it limits");
@@ -332,12 +318,12 @@ mod tests {
         }
         let said = refused(200, 500).unwrap();
         assert!(said.ends_with("with 500; see its log"), "{said}");
-        let said = refusal("GET /b", None, &check(502)).unwrap();
+        let said = refusal("GET /b", None, &answer(502)).unwrap();
         assert_eq!(said, "`GET /b` is answered with status 502; see its log");
         // What a server always answers is measured, and a page may come after its first 404.
         for (before, status) in [(200, 200), (429, 429), (403, 403), (404, 200), (200, 404)] {
             assert_eq!(refused(before, status), None, "{before}, {status}");
         }
-        assert_eq!(refusal("GET /b", None, &check(429)), None);
+        assert_eq!(refusal("GET /b", None, &answer(429)), None);
     }
 }

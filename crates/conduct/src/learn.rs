@@ -380,9 +380,9 @@ impl Found<'_> {
 #[cfg(test)]
 mod tests {
     use bakeoff_plan::{Builtin, Workload};
-    use bakeoff_record::When;
 
     use super::*;
+    use crate::scripts::answer;
 
     const PLAN: &str = r#"
         name = "open"
@@ -402,16 +402,11 @@ mod tests {
         let digest = format!("{body:0>64.64}").replace(|c: char| !c.is_ascii_hexdigit(), "0");
         Fetched {
             check: AnswerCheck {
-                when: When::Before,
-                request: None,
-                status,
                 body_bytes: body.len() as u64,
                 body_sha256: digest,
-                decoded_bytes: None,
-                decoded_sha256: None,
-                negotiated: None,
                 headers: vec![("content-type".to_owned(), kind.to_owned())],
                 right: true,
+                ..answer(status)
             },
             body: body.as_bytes().to_vec(),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bakeoff_plan::{Builtin, Plan};
-use bakeoff_record::{LostHost, Step, TrialEnd, TrialRecord};
+use bakeoff_record::{AnswerCheck, LostHost, Step, TrialEnd, TrialRecord, When};
 
 use crate::first::FirstAnswers;
 use crate::generators::{Generators, LoadOrder, UnderWay};
@@ -94,4 +94,20 @@ pub(crate) fn failed() -> TrialEnd {
 pub(crate) fn plan() -> Plan {
     let text = bakeoff_plan::builtin_plan("smoke").expect("it is built in");
     bakeoff_plan::parse(text, "smoke", Path::new("/"), &Builtin).expect("a plan")
+}
+
+/// An empty answer with this status, as it was looked at.
+pub(crate) fn answer(status: u16) -> AnswerCheck {
+    AnswerCheck {
+        when: When::Before,
+        request: None,
+        status,
+        body_bytes: 0,
+        body_sha256: String::new(),
+        decoded_bytes: None,
+        decoded_sha256: None,
+        negotiated: None,
+        headers: Vec::new(),
+        right: status < 500,
+    }
 }

@@ -49,6 +49,21 @@ fn doings(trial: &mut TrialRecord, engine: f64, others: f64, throttled: f64) {
     hosts(trial).hosts[2].usage = Some(usage);
 }
 
+/// What the server's probe sees of its processors besides: so many more are busy all the time.
+fn make_busier(trial: &mut TrialRecord, cpus: f64) {
+    for tick in &mut trial.usage.host {
+        tick.cpus[0].user += cpus;
+        tick.cpus[0].idle -= cpus;
+    }
+}
+
+/// How other load is judged after a change to a sound trial.
+fn level_after(change: impl FnOnce(&mut TrialRecord)) -> Level {
+    let judgement = judge(SOUND, change);
+    let check = judgement.check(Code::OtherLoad).expect("it was made");
+    check.level
+}
+
 #[test]
 fn what_else_ran_on_a_generator_is_named_with_it() {
     let text = |engine, others, throttled, code| {
@@ -79,17 +94,12 @@ fn what_else_ran_on_a_generator_is_named_with_it() {
 #[test]
 fn engines_on_the_servers_kernel_are_no_other_load() {
     let check = |kernel: u32| {
-        let judgement = judge(SOUND, |trial| {
+        level_after(|trial| {
             doings(trial, 0.4, 0.0, 0.0);
             let facts = &mut trial.course.hosts.as_mut().expect("there are hosts").hosts;
             facts[2].kernel = kernel;
-            for tick in &mut trial.usage.host {
-                tick.cpus[0].user += 0.4;
-                tick.cpus[0].idle -= 0.4;
-            }
-        });
-        let check = judgement.check(Code::OtherLoad).expect("it was made");
-        check.level
+            make_busier(trial, 0.4);
+        })
     };
     assert_eq!(check(1), Level::Passed, "the server's");
     assert_ne!(check(3), Level::Passed, "another one");
@@ -99,16 +109,14 @@ fn engines_on_the_servers_kernel_are_no_other_load() {
 #[test]
 fn an_upstream_on_the_host_of_a_generator_is_no_other_load() {
     let level = |upstream: f64| {
-        let judgement = judge(SOUND, |trial| {
+        level_after(|trial| {
             doings(trial, 0.3, 0.5, 0.0);
             let tree = tree_of(Role::Origin, upstream, result(trial).measured_s);
             let facts = &mut trial.course.hosts.as_mut().expect("there are hosts").hosts;
             facts[2].roles.push(HostRole::Origin);
             let usage = facts[2].usage.as_mut().expect("it is sampled");
             usage.trees.push(tree);
-        });
-        let check = judgement.check(Code::OtherLoad).expect("it was made");
-        check.level
+        })
     };
     assert_eq!(level(0.5), Level::Passed);
     assert_eq!(level(0.1), Level::Disturbed);
@@ -118,7 +126,7 @@ fn an_upstream_on_the_host_of_a_generator_is_no_other_load() {
 #[test]
 fn an_upstream_on_another_host_of_the_servers_kernel_is_no_other_load() {
     let level = |kernel: u32| {
-        let judgement = judge(SOUND, |trial| {
+        level_after(|trial| {
             let tree = tree_of(Role::Origin, 0.4, result(trial).measured_s);
             let mut up = host("up", "netns", HostRole::Origin, kernel);
             up.usage = Some(Usage {
@@ -126,13 +134,8 @@ fn an_upstream_on_another_host_of_the_servers_kernel_is_no_other_load() {
                 ..quiet()
             });
             hosts(trial).hosts.push(up);
-            for tick in &mut trial.usage.host {
-                tick.cpus[0].user += 0.4;
-                tick.cpus[0].idle -= 0.4;
-            }
-        });
-        let check = judgement.check(Code::OtherLoad).expect("it was made");
-        check.level
+            make_busier(trial, 0.4);
+        })
     };
     assert_eq!(level(1), Level::Passed, "the server's");
     assert_ne!(level(4), Level::Passed, "another one");
@@ -142,7 +145,7 @@ fn an_upstream_on_another_host_of_the_servers_kernel_is_no_other_load() {
 #[test]
 fn other_load_is_seen_beside_a_generator_on_the_servers_host() {
     let level = |engine: Option<f64>, others: f64| {
-        let judgement = judge(SOUND, |trial| {
+        level_after(|trial| {
             let window_s = result(trial).measured_s;
             let together = hosts(trial);
             together.hosts.remove(1);
@@ -155,13 +158,8 @@ fn other_load_is_seen_beside_a_generator_on_the_servers_host() {
             });
             let more = engine.unwrap_or_default() + others;
             trial.usage.interrupts_apart = Some(false);
-            for tick in &mut trial.usage.host {
-                tick.cpus[0].user += more;
-                tick.cpus[0].idle -= more;
-            }
-        });
-        let check = judgement.check(Code::OtherLoad).expect("it was made");
-        check.level
+            make_busier(trial, more);
+        })
     };
     assert_eq!(level(Some(0.1), 0.0), Level::Passed);
     assert_ne!(level(Some(0.1), 0.4), Level::Passed);

@@ -7,6 +7,7 @@ use bakeoff_record::Record;
 use bakeoff_report::{
     FindReport, HgrmFile, MarkdownOptions, OverloadReport, Redacted, Report, TextOptions, Verdict,
 };
+use clap::ValueEnum;
 
 use crate::flags::{Format, ReportFlags};
 use crate::{exit, output, paths};
@@ -44,17 +45,18 @@ pub(super) fn gaps(report: &Drawn, format: Format) -> u8 {
         return exit::DONE;
     };
     let (rates, others) = bakeoff_report::exported(report);
-    let (name, numbers) = match format {
+    let numbers = match format {
         Format::Otava => return holes(report),
-        Format::GithubBigger => ("github-bigger", rates),
-        Format::GithubSmaller => ("github-smaller", others),
-        Format::Bencher => ("bencher", rates + others),
-        Format::Gobench => ("gobench", rates + others),
+        Format::GithubBigger => rates,
+        Format::GithubSmaller => others,
+        Format::Bencher | Format::Gobench => rates + others,
         _ => return exit::DONE,
     };
     if numbers > 0 {
         return exit::DONE;
     }
+    let value = format.to_possible_value().expect("no format is skipped");
+    let name = value.get_name();
     output::note(&format!(
         "no number of this record stands in {name}, because none is valid or its loads have none \
          for this format; the tool that reads it may refuse an empty file, so leave it out. \

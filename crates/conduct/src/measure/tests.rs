@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use bakeoff_plan::{Load, Pinning, Plan, Protocol, Request, Workload};
 use bakeoff_record::{
-    AnswerCheck, GrownFile, LostHost, Pinned, ServerFacts, StopFacts, TrialRecord, When, Work,
+    GrownFile, LostHost, Pinned, ServerFacts, StopFacts, TrialRecord, When, Work,
 };
 use bakeoff_stage::Fetched;
 
@@ -17,7 +17,7 @@ use crate::first::FirstAnswers;
 use crate::generators::{Generators, OwnEngine, Reached};
 use crate::preflight::Finding;
 use crate::roles::Roles;
-use crate::scripts::{Host, gone, plan};
+use crate::scripts::{Host, answer, gone, plan};
 use crate::site::{Site, SiteError, StartFailed, StartOrder};
 use crate::trial::{Away, Carried, blank, carry_out};
 
@@ -204,18 +204,7 @@ impl UnderWay for Load100 {
 /// An answer as it was asked for.
 fn right() -> Fetched {
     Fetched {
-        check: AnswerCheck {
-            when: When::Before,
-            request: None,
-            status: 200,
-            body_bytes: 0,
-            body_sha256: String::new(),
-            decoded_bytes: None,
-            decoded_sha256: None,
-            negotiated: None,
-            headers: Vec::new(),
-            right: true,
-        },
+        check: answer(200),
         body: Vec::new(),
     }
 }

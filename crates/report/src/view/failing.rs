@@ -1,6 +1,8 @@
 //! Contenders that did not do their work: more rounds or a quieter machine would tell no more of
 //! them. A script that lets pass what cannot be decided takes this as the difference.
 
+use std::collections::BTreeSet;
+
 use bakeoff_audit::{Check, Code, Level, Verdict};
 
 use super::cell::Cell;
@@ -20,12 +22,12 @@ const WORK: [Code; 7] = [
 pub(super) fn failing(cells: &[Cell]) -> Vec<String> {
     let of_contenders = || cells.iter().filter(|cell| cell.is_contender());
     // Where no contender can do a workload, that was known before, and none of them failed.
-    let can_be_done = |cell: &&Cell| {
-        let place = |one: &Cell| (one.workload.clone(), one.load.clone());
-        let mut alike = of_contenders().filter(|one| place(one) == place(cell));
-        alike.any(|one| one.verdict.verdict != Verdict::Unsupported)
-    };
-    let failing = of_contenders().filter(can_be_done).filter_map(|cell| {
+    let can_be_done: BTreeSet<(&str, &str)> = of_contenders()
+        .filter(|cell| cell.verdict.verdict != Verdict::Unsupported)
+        .map(place)
+        .collect();
+    let possible = of_contenders().filter(|cell| can_be_done.contains(&place(cell)));
+    let failing = possible.filter_map(|cell| {
         let is_lost = cell.rounds.measured == 0;
         let is_bad = |check: &&Check| check.level >= Level::Suspect && WORK.contains(&check.code);
         let mut checks = cell.verdict.checks.iter();
@@ -34,4 +36,9 @@ pub(super) fn failing(cells: &[Cell]) -> Vec<String> {
         Some(format!("{name} at {workload}, {load}: {}.", check.text))
     });
     failing.collect()
+}
+
+/// The workload and the load.
+fn place(cell: &Cell) -> (&str, &str) {
+    (&cell.workload, &cell.load)
 }
