@@ -115,7 +115,9 @@ pub fn quantile_floor_rank(n: u64, q: f64) -> Option<u64> {
     let variance = count * q * above;
     if variance > 1_000.0 {
         let at_most = count * above + NORMAL_95 * variance.sqrt() - 0.5;
-        return n.checked_sub(at_most.ceil() as u64).filter(|rank| *rank > 0);
+        return n
+            .checked_sub(at_most.ceil() as u64)
+            .filter(|rank| *rank > 0);
     }
     // ln P(B = k), from k = 0 on, and P(B <= k).
     let mut log = count * q.ln();
