@@ -179,7 +179,7 @@ mod tests {
     fn the_rank_of_many_values_goes_on_from_that_of_fewer() {
         for q in [0.5, 0.99] {
             let mut last = 0.0;
-            for n in [100_u64, 1_000, 3_900, 4_100, 90_000, 120_000, 1_000_000] {
+            for n in [100_u64, 1_000, 10_000, 90_000, 120_000, 1_000_000] {
                 let rank = quantile_floor_rank(n, q).unwrap();
                 let share = rank as f64 / n as f64;
                 assert!(share < q && share > last, "{n} values: {share} of {q}");
