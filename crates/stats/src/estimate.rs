@@ -13,8 +13,8 @@ pub const CONFIDENCE_ROUNDS: usize = 6;
 /// Accepted chance that an interval misses the median.
 pub(crate) const ALPHA: f64 = 0.05;
 
-/// What 95 % of a standard normal distribution is below.
-const NORMAL_95: f64 = 1.645;
+/// 95 % point of the normal distribution.
+pub(crate) const NORMAL_95: f64 = 1.644_853_626_951_472_2;
 
 /// A number with its interval and its count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]

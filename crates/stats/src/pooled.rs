@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::estimate::NORMAL_95;
 use crate::flips::FAMILY_ALPHA;
 use crate::floor::{FLIPS_FROM, NORMAL_80};
 use crate::paired::Paired;
@@ -21,8 +22,6 @@ const CORRELATION: f64 = 0.5;
 const CORRELATION_MAX: f64 = 0.8;
 /// Correlation below which rounds count as independent.
 const CORRELATION_MIN: f64 = 0.2;
-/// 95 % point of the normal distribution.
-const NORMAL_95: f64 = 1.644_853_626_951_472_2;
 /// Rounds below which nothing is declared by this.
 const ROUNDS_MIN: usize = 3;
 
