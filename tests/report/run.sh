@@ -4,8 +4,13 @@ set -eu
 cd "$(dirname "$0")/../.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+# With the whole workspace, as the tests are built: with its crate alone, the features of its
+# dependencies are others, and all are compiled again.
+${CARGO:-cargo} build --quiet --locked --workspace \
+    --example synthetic_report --example synthetic_site
+examples=${CARGO_TARGET_DIR:-target}/debug/examples
 make_page() {
-    ${CARGO:-cargo} run --quiet --locked -p bakeoff-report --example synthetic_report -- "$1"
+    "$examples/synthetic_report" "$1"
 }
 ROUNDS=3 make_page "$folder/report.html"
 ROUNDS=7 make_page "$folder/answer.html"
@@ -18,7 +23,7 @@ ROUNDS=7 FAILED=nginx-default make_page "$folder/failed.html"
 export REPORT_FAILED="$folder/failed.html"
 export REPORT_STOPPED="$folder/stopped.html"
 export REPORT_HOSTS="$folder/hosts.html"
-${CARGO:-cargo} run --quiet --locked -p bakeoff-report --example synthetic_site -- "$folder/public"
+"$examples/synthetic_site" "$folder/public"
 export SITE="$folder/public/index.html"
 export REPORT="$folder/report.html" REPORT_ANSWER="$folder/answer.html"
 export REPORT_LARGE="$folder/large.html" REPORT_H3="$folder/h3.html"
