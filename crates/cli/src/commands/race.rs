@@ -48,8 +48,6 @@ const ALL: Duration = Duration::from_secs(110);
 const WINDOW: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 /// Rounds of a race.
 const ROUNDS: u32 = 7;
-/// Rounds after which a race with gates ends, whatever they leave open.
-const GATED_ROUNDS_MOST: u32 = 20;
 /// Longest request body: it is written into the plan.
 const BODY_BYTES_MAX: u64 = 1 << 20;
 
@@ -255,21 +253,12 @@ fn url(contender: &Contender) -> Option<&Url> {
 fn rounds(load: &RaceLoadFlags, gates: Option<&Gates>) -> RoundsAsked {
     let strictest = gates
         .and_then(Gates::strictest)
-        .filter(|_| load.rounds.is_none());
-    match strictest {
-        None => RoundsAsked {
-            number: Some(load.rounds.unwrap_or(ROUNDS)),
-            until: load.until,
-            at_most: None,
-        },
-        Some(width) => RoundsAsked {
-            number: Some(ROUNDS),
-            until: Some(
-                load.until
-                    .unwrap_or(width.clamp(*Until::WIDTHS.start(), *Until::WIDTHS.end())),
-            ),
-            at_most: load.until.is_none().then_some(GATED_ROUNDS_MOST),
-        },
+        .filter(|_| load.rounds.is_none())
+        .map(|width| width.clamp(*Until::WIDTHS.start(), *Until::WIDTHS.end()));
+    RoundsAsked {
+        number: Some(load.rounds.unwrap_or(ROUNDS)),
+        until: load.until.or(strictest),
+        at_most: None,
     }
 }
 
@@ -331,8 +320,8 @@ mod tests {
     #[test]
     fn a_race_with_gates_adds_rounds_unless_their_number_is_given() {
         assert_eq!(rounds_of(&[]), (7, 7));
-        assert_eq!(rounds_of(&["--gate", "rate=5%"]), (10, 20));
-        assert_eq!(rounds_of(&["--gate", "rate=0.01%,cpu=900%"]), (10, 20));
+        assert_eq!(rounds_of(&["--gate", "rate=5%"]), (10, 40));
+        assert_eq!(rounds_of(&["--gate", "rate=0.01%,cpu=900%"]), (10, 40));
         assert_eq!(rounds_of(&["--gate", "rate=5%", "--rounds", "8"]), (8, 8));
         assert_eq!(rounds_of(&["--gate", "rate=5%", "--until", "2%"]), (10, 40));
         assert_eq!(rounds_of(&["--until", "2%"]), (10, 40));

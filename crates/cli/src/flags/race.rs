@@ -102,7 +102,7 @@ pub(crate) struct RaceLoadFlags {
     /// Time under load before measuring
     #[arg(long, value_parser = duration)]
     pub(crate) warmup: Option<Duration>,
-    /// Number of rounds [default: 7; with --gate 10, and up to 20 until what is gated is known to
+    /// Number of rounds [default: 7; with --gate 10, and up to 40 until what is gated is known to
     /// within its gate]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u32>,
