@@ -9,6 +9,7 @@ use bakeoff_plan::LoadModel;
 use bakeoff_record::{Step, TrialEnd, TrialRecord, When};
 use bakeoff_report::view::LATE_S;
 use bakeoff_report::{Redaction, count, counted, digits, plain};
+use bakeoff_stage::without_trial_folders;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output;
@@ -146,6 +147,7 @@ impl Display {
             let key = (record.contender.clone(), change.file.clone(), change.line);
             if self.shown.insert(key) {
                 let change = self.redaction.configuration(&change.on_one_line());
+                let change = without_trial_folders(&change);
                 self.note(&format!("{}: changed {change}", record.contender));
             }
         }

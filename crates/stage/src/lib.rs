@@ -80,7 +80,7 @@ pub use own::{Along, AlongFile, Leads, with_leads};
 pub use prepared::Prepared;
 pub use program::{Found, Program, cache_folder, find as find_program};
 pub use recognise::Recognised;
-pub use run_folder::RunFolder;
+pub use run_folder::{RunFolder, without_trial_folders};
 pub use running::{Fetched, Root, Running, Tree, Written};
 pub use server::{Asks, Server};
 pub use servers::{Listed, Servers};

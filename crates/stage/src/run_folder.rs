@@ -96,6 +96,38 @@ fn list_in(folder: &Path) -> io::Result<File> {
     Ok(list)
 }
 
+/// The text with `TRIAL` in place of each path of a trial's folder, which is gone when it is read.
+/// Such a folder is in a run folder; a path begins at the first slash after a blank, a quote or a
+/// sign that ends a word.
+pub fn without_trial_folders(text: &str) -> String {
+    let ends_word =
+        |it: char| it.is_whitespace() || matches!(it, '"' | '\'' | '`' | '=' | ',' | ':' | '(');
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(PREFIX) {
+        let (before, folder) = rest.split_at(at);
+        let word = before.rfind(ends_word).map_or(0, |at| at + 1);
+        let end = folder
+            .find(|it: char| it.is_whitespace() || matches!(it, '"' | '\'' | '`' | ';' | ','))
+            .unwrap_or(folder.len());
+        let start = before[word..].find('/').map(|it| word + it);
+        let below = folder[..end].split_once('/').map(|(_, below)| below);
+        match (start, below) {
+            (Some(start), Some(below)) => {
+                shown.push_str(&before[..start]);
+                shown.push_str("TRIAL");
+                if let Some((_, inside)) = below.split_once('/') {
+                    shown.push('/');
+                    shown.push_str(inside);
+                }
+            }
+            _ => shown.push_str(&rest[..at + end]),
+        }
+        rest = &folder[end..];
+    }
+    shown + rest
+}
+
 /// Names this run of the operating system: numbers and start times repeat in the next.
 pub(crate) fn boot() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -143,6 +175,24 @@ impl Owner {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_trial_s_folder_is_shown_without_its_path() {
+        let folder = "/tmp/bakeoff-run-12-345-00ff00ff00ff00ff/r1-a";
+        for (text, shown) in [
+            ("listen 80;".to_owned(), "listen 80;"),
+            (format!("pid {folder}/run/pid;"), "pid TRIAL/run/pid;"),
+            (format!("root \"{folder}\";"), "root \"TRIAL\";"),
+            (
+                format!("unix:{folder}/s, {folder}/run/é;"),
+                "unix:TRIAL/s, TRIAL/run/é;",
+            ),
+            ("see bakeoff-run-1".to_owned(), "see bakeoff-run-1"),
+            ("/tmp/bakeoff-run-1 é".to_owned(), "/tmp/bakeoff-run-1 é"),
+        ] {
+            assert_eq!(without_trial_folders(&text), shown);
+        }
+    }
 
     #[test]
     fn a_folder_is_new_and_says_whose_it_is() {

@@ -12,7 +12,7 @@ use bakeoff_conduct::start_for_debugging;
 use bakeoff_plan::{Plan, Protocol};
 use bakeoff_record::{AnswerCheck, ConfigChange, When};
 use bakeoff_report::Redaction;
-use bakeoff_stage::{Choice, Stage, StageError, Surroundings};
+use bakeoff_stage::{Choice, Stage, StageError, Surroundings, without_trial_folders};
 
 use super::own_file::{self, OwnFile};
 use super::race::name;
@@ -229,7 +229,7 @@ impl Asking<'_> {
         };
         match self.stage.prepare(contender, workload, &surroundings) {
             Ok(prepared) => {
-                one.changes = self.shown(prepared.changes());
+                one.changes = shown(prepared.changes());
                 one.version = Some(prepared.program().version.clone());
             }
             Err(error) => return End::Refused(of_stage(&error)),
@@ -240,7 +240,7 @@ impl Asking<'_> {
             Err(error) if is_before_start(&error) => return End::Refused(of_stage(&error)),
             Err(error) => return End::Silent(of_stage(&error)),
         };
-        one.changes = self.shown(&up.server.facts().config_changes);
+        one.changes = shown(&up.server.facts().config_changes);
         let request = workload.requests.first();
         let fetched = up
             .server
@@ -256,27 +256,6 @@ impl Asking<'_> {
                 Some(hint) => End::Wrong(fetched.check, hint),
             },
         }
-    }
-
-    /// The changes with a word in place of the trial's folder, which is gone then.
-    fn shown(&self, changes: &[ConfigChange]) -> Vec<ConfigChange> {
-        let scratch = self.scratch.canonicalize();
-        let scratch = scratch.unwrap_or_else(|_| self.scratch.to_owned());
-        let scratch = format!("{}/", scratch.display());
-        let shown = |text: &str| -> String {
-            let mut parts = text.split(&scratch);
-            let first = parts.next().unwrap_or_default().to_owned();
-            let below = |part: &str| {
-                let rest = part.find('/').map_or("", |at| &part[at..]);
-                format!("TRIAL{rest}")
-            };
-            first + &parts.map(below).collect::<String>()
-        };
-        let changes = changes.iter().map(|change| ConfigChange {
-            after: shown(&change.after),
-            ..change.clone()
-        });
-        changes.collect()
     }
 
     /// The plan of all that answer, as its text and as what that is.
@@ -316,6 +295,15 @@ impl Asking<'_> {
     fn parsed(&self, text: &str) -> anyhow::Result<Plan> {
         bakeoff_plan::parse(text, "try", Path::new("/"), self.library).map_err(exit::usage)
     }
+}
+
+/// The changes without the path of the trial's folder, which is gone when they are read.
+fn shown(changes: &[ConfigChange]) -> Vec<ConfigChange> {
+    let changes = changes.iter().map(|change| ConfigChange {
+        after: without_trial_folders(&change.after),
+        ..change.clone()
+    });
+    changes.collect()
 }
 
 fn is_before_start(error: &StageError) -> bool {
