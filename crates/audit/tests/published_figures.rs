@@ -314,3 +314,11 @@ fn a_column_that_makes_each_repetition_a_measurement_is_named() {
     let published = read(&text, None, &rules).expect("it can be read");
     assert_eq!(audit(&published, &Rig::default()).table, []);
 }
+
+#[test]
+fn a_count_of_failures_stands_beside_a_rounded_share() {
+    let header = "requests,success_percent,errors_count,duration_s";
+    let failed = |row: &str| codes(header, row, &Rig::default()).contains(&"failed-share");
+    assert!(failed("1000000,100.0,400,30"));
+    assert!(!failed("1000000,100.0,0,30"));
+}

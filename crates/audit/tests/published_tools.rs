@@ -186,3 +186,21 @@ fn failures_are_read_as_locust_names_them() {
         assert_ne!(missing(&audit, "failed-share"), "how many requests failed");
     }
 }
+
+#[test]
+fn clients_that_wait_for_an_answer_beyond_the_timeout_are_not_idle() {
+    let text = |answered: u32, late: u32, mean: &str| {
+        format!(
+            "Running 15s test @ http://a/\n  20 threads and 20 connections\n  \
+             Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+             Latency     {mean}    0.00us   {mean}  100.00%\n  \
+             {answered} requests in 15.06s, 1.00KB read\n  \
+             Socket errors: connect 0, read 0, write 0, timeout {late}\nRequests/sec: 1.00\n"
+        )
+    };
+    let little = |text: &str| codes(text, &Rig::default()).contains(&"little");
+    assert!(!little(&text(10, 9, "1.35s")));
+    assert!(!little(&text(88, 75, "1.20s")));
+    // Two late ones of 20,000 do not keep 18 of 20 clients waiting.
+    assert!(little(&text(20_000, 2, "1.00ms")));
+}

@@ -74,6 +74,11 @@ impl Format {
                            `vegeta report -type=json`";
             return Err(ReadError::new(1, problem));
         }
+        if begins.starts_with("This is ApacheBench") {
+            let problem = "this is ab's text, which is not read: put its figures into a table in \
+                           CSV whose header names units";
+            return Err(ReadError::new(1, problem));
+        }
         let header = begins.lines().next().unwrap_or("");
         if header.contains([',', ';', '\t']) {
             return Ok(Self::Csv);
@@ -151,6 +156,7 @@ mod tests {
             "{\"a\": 1}",
             "one word",
             "Requests  [total, rate, throughput] 1",
+            "This is ApacheBench, Version 2.3 <$Revision: 1 $>\n",
         ] {
             assert!(Format::recognise(text).is_err(), "{text}");
         }

@@ -100,7 +100,6 @@ impl Run<'_> {
                 _ => {}
             }
         }
-        // With a warm-up, connections stand before the measurement begins.
         let ended = done.max(succeeded + failed);
         let untimed = errored.min(failed);
         if ended == untimed {
@@ -109,10 +108,8 @@ impl Run<'_> {
         }
         let connects = self.times("connect")?;
         let connect = connects.iter().find(|(name, _)| *name == "mean");
-        let connect_ns = match measured {
-            Some(_) => Some(0.0),
-            None => connect.map(|(_, mean)| mean.value),
-        };
+        // With a warm-up, connections stand before the measurement begins, and it prints 0.
+        let connect_ns = connect.map(|(_, mean)| mean.value);
         Ok(Row {
             line: self.line,
             name: self.name(),
@@ -158,7 +155,11 @@ impl Run<'_> {
     }
 
     /// Clients of all threads: `spawning thread #0: 50 total client(s).`
+    /// `None` where they are created over time, with -r.
     fn clients(&self) -> Option<f64> {
+        if self.before.contains("client(s) will be created every") {
+            return None;
+        }
         let parts = self.before.match_indices(" total client(s)");
         let counts = parts.filter_map(|(at, _)| number(self.before[..at].rsplit(' ').next()?));
         let sum: f64 = counts.map(|count| count.value).sum();

@@ -36,13 +36,17 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
             .map(|share| share * ended),
     };
     let in_state = number(document, &["state", "testRunDurationMs"])?;
+    // An iteration may send any number of requests.
+    let iterations = value(metrics, "iterations", "count")?.filter(|count| *count > 0.0);
+    let each = iterations.map_or(1.0, |count| ended / count);
+    let dropped = value(metrics, "dropped_iterations", "count")?;
     let by_rate = rate.filter(|rate| *rate > 0.0).map(|rate| ended / rate);
     Ok(Row {
         load: Load {
             clients: clients(metrics)?,
             // `http.batch` sends several requests of one user at once.
             hidden: Some(Hidden::Batches),
-            unsent: value(metrics, "dropped_iterations", "count")?,
+            unsent: dropped.map(|dropped| dropped * each),
             // The rate is over the time that k6 counts, which leaves out the set-up.
             duration_s: by_rate.or(in_state.map(|ms| ms / 1e3)),
             ..Load::default()

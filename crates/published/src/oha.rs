@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::documents::{counts, needed, number, time};
-use crate::row::{Counts, Latency, Load, Row, Transfer};
+use crate::row::{Counts, Hidden, Latency, Load, Row, Transfer};
 
 const SECOND: f64 = 1e9;
 const QUANTILES: [(&str, f64); 9] = [
@@ -50,6 +50,8 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
     }
     Ok(Row {
         load: Load {
+            // -p gives each connection several over HTTP/2, and nothing printed says so.
+            hidden: Some(Hidden::Streams),
             duration_s: Some(needed(document, &["summary", "total"])?).filter(|s| *s > 0.0),
             ..Load::default()
         },

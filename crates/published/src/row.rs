@@ -43,7 +43,7 @@ pub struct Load {
     pub duration_step_s: f64,
     /// Repetitions that the row sums up.
     pub runs: Option<f64>,
-    /// Mean time that a client took to connect inside the measurement, ns; 0 if all did before it.
+    /// Mean time that a client took to connect inside the measurement, ns; 0 if all did before.
     pub connect_ns: Option<f64>,
     /// CPU use of the server, in processors.
     pub server_cpus: Option<f64>,

@@ -54,6 +54,7 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
     let mut errors = Errors::default();
     let mut answered = None;
     let mut is_uncorrected = false;
+    let mut has_max = true;
     let mut wrong = 0.0;
     for (line, text) in lines.iter().copied() {
         let fail = |expected: &str| {
@@ -64,13 +65,24 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
             row.name.push(("threads".to_owned(), threads.to_owned()));
             let connections = clients.to_string();
             row.name.push(("connections".to_owned(), connections));
-            row.load.clients = Some(clients);
+            // Each thread opens its part of them, rounded down: of 50 for 8 threads, 48.
+            let threads = number(threads).map_or(1.0, |it| it.value.max(1.0));
+            row.load.clients = Some((clients / threads).floor() * threads);
+        } else if text.starts_with("Thread Stats") {
+            // In a fork of wrk2 the third column is the 99th percentile.
+            has_max = text.contains("Max");
         } else if let Some(rest) = text.strip_prefix("Latency ") {
             if rest.starts_with("Distribution") {
                 // wrk2 -U prints a second set, which leaves out how late requests were sent.
                 is_uncorrected = rest.contains("Uncorrected");
             } else {
-                latency(rest, &mut row.latency).ok_or_else(|| fail("mean, spread and maximum"))?;
+                latency(rest, &mut row.latency, has_max)
+                    .ok_or_else(|| fail("mean, spread and maximum"))?;
+            }
+        } else if let Some(value) = longest(text) {
+            // wrk2's own column has the lower edge of the bucket, of which quantiles are the upper.
+            if !is_uncorrected {
+                row.latency.max = Some(value);
             }
         } else if let Some((share, value)) = quantile(text) {
             if !is_uncorrected {
@@ -140,7 +152,7 @@ fn connections(text: &str) -> Option<(&str, f64)> {
 }
 
 /// `1.19ms  123.00us  5.67ms  89.12%`; where wrk2 timed nothing, all are times of nothing.
-fn latency(text: &str, latency: &mut Latency) -> Option<()> {
+fn latency(text: &str, latency: &mut Latency, has_max: bool) -> Option<()> {
     let mut parts = text.split_whitespace();
     let mean = parts.next()?;
     if is_of_none(mean) {
@@ -148,13 +160,21 @@ fn latency(text: &str, latency: &mut Latency) -> Option<()> {
     }
     latency.mean = Some(time_ns(mean)?);
     let _ = parts.next()?;
-    latency.max = Some(time_ns(parts.next()?)?);
+    let third = time_ns(parts.next()?)?;
+    latency.max = has_max.then_some(third);
     Some(())
 }
 
 /// The mean of no request, which wrk2 writes as `-nanus`; wrk writes 0.
 fn is_of_none(mean: &str) -> bool {
     mean.trim_start_matches('-').starts_with("nan")
+}
+
+/// `100.000%   33.69ms`, the last line of what wrk2 prints.
+fn longest(text: &str) -> Option<crate::Figure> {
+    let (rank, value) = text.split_once('%')?;
+    let is_all = number(rank)?.value == 100.0;
+    time_ns(value).filter(|_| is_all)
 }
 
 /// `99%    2.50ms`; the largest is no quantile.

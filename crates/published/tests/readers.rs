@@ -5,9 +5,13 @@
     reason = "a test reads its files; the library does not"
 )]
 
+mod support;
+
 use std::path::Path;
 
-use bakeoff_published::{Format, Hidden, Published, ReadError, Row, read};
+use bakeoff_published::{Format, Hidden, Row, read};
+
+use support::quantiles;
 
 fn data(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
@@ -20,14 +24,6 @@ fn only(name: &str, format: Format) -> Row {
     assert_eq!(published.format, format, "{name}");
     assert_eq!(published.rows.len(), 1, "{name}");
     published.rows.into_iter().next().expect("a row")
-}
-
-fn quantiles(row: &Row) -> Vec<(f64, f64)> {
-    let quantiles = row.latency.quantiles.iter();
-    // To whole nanoseconds: 16.56 ms is no binary fraction.
-    quantiles
-        .map(|one| (one.share, one.value.value.round()))
-        .collect()
 }
 
 #[track_caller]
@@ -99,6 +95,44 @@ fn wrk_without_latency_with_errors_and_twice() {
     );
     assert_eq!(row.latency.max.unwrap().value, 90e9);
     assert!(row.latency.quantiles.is_empty());
+}
+
+#[test]
+fn threads_of_wrk_share_connections_without_the_rest() {
+    for (threads, connections, opened) in [(8, 50, 48.0), (2, 50, 50.0), (1, 7, 7.0)] {
+        let text = format!(
+            "Running 20s test @ http://a/\n  {threads} threads and {connections} connections\n  \
+             Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+             Latency     5.07ms  640.68us  21.39ms   88.03%\n  \
+             189551 requests in 20.02s, 1.00MB read\nRequests/sec: 9468.08\n"
+        );
+        let row = read(&text, None, &[]).unwrap().rows.remove(0);
+        assert_eq!(row.load.clients, Some(opened));
+        assert!(row.label().contains(&format!("connections={connections}")));
+    }
+}
+
+#[test]
+fn the_longest_of_wrk2_is_the_last_line_of_its_quantiles() {
+    // The column is the lower edge of a bucket; in a fork it is the 99th percentile.
+    for (third, column) in [("33.66ms", "Max"), ("2.79ms", "99%")] {
+        let text = format!(
+            "Running 30s test @ http://a/\n  2 threads and 100 connections\n  \
+             Thread Stats   Avg      Stdev     {column}   +/- Stdev\n    \
+             Latency     1.67ms    1.13ms  {third}   90.00%\n  \
+             Latency Distribution (HdrHistogram - Recorded Latency)\n  \
+             50.000%    1.50ms\n 99.000%    2.79ms\n 99.999%   33.69ms\n100.000%   33.69ms\n\
+             59994 requests in 30.00s, 18.82MB read\nRequests/sec:   1999.81\n"
+        );
+        let row = read(&text, None, &[]).unwrap().rows.remove(0);
+        near(row.latency.max.map(|max| max.value), 33.69e6);
+        assert_eq!(row.latency.quantiles.len(), 3);
+        let (short, rest) = text.split_once("  Latency Distribution").unwrap();
+        let (_, end) = rest.split_once("33.69ms\n100.000%   33.69ms\n").unwrap();
+        let row = read(&format!("{short}{end}"), None, &[]).unwrap();
+        let max = row.rows[0].latency.max.map(|max| max.value);
+        assert_eq!(max.is_some(), column == "Max");
+    }
 }
 
 /// What wrk prints for these counts, with more lines of wrk2 in front.
@@ -266,11 +300,18 @@ fn h2load_in_both_spellings() {
         assert_eq!(row.latency.min.unwrap().value, 29e3);
         near(row.latency.mean.map(|mean| mean.value), 1.61e6);
         assert_eq!(quantiles(&row), [(0.5, 1.5e6), (0.95, 2.5e6), (0.99, 5e6)]);
-        assert_eq!(row.load.connect_ns, Some(0.0), "it had a main duration");
+        assert_eq!(row.load.connect_ns, Some(5e9), "there was no warm-up");
     }
     let by_count = text.replace("of main duration", "");
     let row = read(&by_count, None, &[]).unwrap().rows.remove(0);
     assert_eq!(row.load.connect_ns, Some(5e9));
+    let with_rate = text.replace(
+        "total client(s).",
+        "total client(s). Up to 10 client(s) will be created every 1s",
+    );
+    assert_ne!(with_rate, text);
+    let row = read(&with_rate, None, &[]).unwrap().rows.remove(0);
+    assert_eq!(row.load.clients, None);
 }
 
 #[test]
@@ -315,6 +356,15 @@ fn k6_in_both_shapes() {
     // On a schedule there is no number of users that are always busy.
     let row = only("k6-arrival-saturated.json", Format::K6);
     assert_eq!((row.load.clients, row.load.unsent), (None, Some(47_719.0)));
+}
+
+#[test]
+fn iterations_that_k6_dropped_are_as_many_requests_as_others_sent() {
+    let text = r#"{"metrics": {"http_reqs": {"count": 9000, "rate": 300},
+        "iterations": {"count": 900, "rate": 30}, "dropped_iterations": {"count": 80},
+        "http_req_duration": {"avg": 2}}}"#;
+    let row = read(text, None, &[]).unwrap().rows.remove(0);
+    assert_eq!(row.load.unsent, Some(800.0));
 }
 
 #[test]
@@ -376,206 +426,4 @@ fn oha_as_it_writes_today() {
     near(row.load.duration_s, 12.001_363_345);
     near(row.transfer.read_bytes, 401_211_392.0);
     assert_eq!(row.latency.quantiles.len(), 9);
-}
-
-fn csv(text: &str, rules: &[&str]) -> Result<Published, ReadError> {
-    let rules: Vec<_> = rules
-        .iter()
-        .map(|rule| rule.parse().expect("a column rule"))
-        .collect();
-    read(text, Some(Format::Csv), &rules)
-}
-
-#[test]
-fn a_table_whose_header_names_units() {
-    let text = "Server;VUs;Requests/sec;avg (us);p99;errors %;MB/s;threads\n\
-                a;10;\"1,234.5\";220;1.5ms;0;2;4\n\nb;20;1000;-;2 s;1.5;;8\n";
-    let published = csv(text, &[]).unwrap();
-    assert_eq!(published.unknown, ["Server", "threads"]);
-    let [first, second] = published.rows.as_slice() else {
-        panic!("{} rows", published.rows.len());
-    };
-    assert_eq!((first.line, second.line), (2, 4));
-    assert_eq!(first.label(), "Server=a VUs=10 threads=4");
-    let rate = first.counts.rate_per_s.unwrap();
-    assert!(
-        rate.value == 1234.5 && (rate.step - 0.1).abs() < 1e-9,
-        "{rate:?}"
-    );
-    assert_eq!(first.latency.mean.unwrap().value, 220e3);
-    assert_eq!(quantiles(second), [(0.99, 2e9)]);
-    assert_eq!(
-        (second.latency.mean, second.counts.failed_share),
-        (None, Some(0.015))
-    );
-    assert_eq!(first.transfer.read_bytes_per_s, Some(2e6));
-}
-
-#[test]
-fn a_column_is_as_exact_as_its_most_exact_number() {
-    let published = csv("requests,average_ms\n1,0.7\n2,0.53\n", &[]).unwrap();
-    let step = published.rows[0].latency.mean.unwrap().step;
-    assert!((step - 1e4).abs() < 1e-6, "{step}");
-}
-
-#[test]
-fn rules_decide_what_a_column_holds() {
-    let text = "n,tail,errors,note\n100,5,3,x\n";
-    let rules = [
-        "requests=n",
-        "p99.9=tail:ms",
-        "failed=errors:count",
-        "ignore=note",
-    ];
-    let row = csv(text, &rules).unwrap().rows.remove(0);
-    assert_eq!(
-        (row.counts.ended, row.counts.failed),
-        (Some(100.0), Some(3.0))
-    );
-    assert_eq!(quantiles(&row), [(0.999, 5e6)]);
-    assert_eq!(row.label(), "");
-}
-
-#[test]
-fn what_cannot_be_read_names_the_line_and_what_was_expected() {
-    for (text, rules, line, part) in [
-        ("requests,p99\n1,2\n", &[][..], 1, "--column 'p99=p99:ms'"),
-        (
-            "requests,errors\n1,2\n",
-            &[],
-            1,
-            "--column 'failed=errors:count'",
-        ),
-        (
-            "requests,latency_ms\n1,2\n",
-            &[],
-            1,
-            "--column 'mean=latency_ms:UNIT'",
-        ),
-        ("requests,avg_ms,mean_ms\n1,2,3\n", &[], 1, "both hold mean"),
-        ("server,note\na,b\n", &[], 1, "expected a header that names"),
-        (
-            "requests,avg_ms\n1,2\n\n3,x\n",
-            &[],
-            4,
-            "`avg_ms`: expected a number",
-        ),
-        (
-            "requests,avg_ms\n1,-2\n",
-            &[],
-            2,
-            "expected a number of 0 or more",
-        ),
-        ("requests,avg_ms\n1;2\n3,4\n", &[], 2, "expected 2 cells"),
-        ("requests,errors_percent\n1,150\n", &[], 2, "at most 100 %"),
-        ("requests,avg_ms\n", &[], 1, "expected rows"),
-        ("requests,avg_ms\n1,2\n", &["p99=tail:ms"], 1, "no column"),
-        ("requests;avg_ms\n1;0,22\n", &[], 2, "expected a number"),
-        (
-            "requests;avg_ms\n127.116;2\n",
-            &[],
-            2,
-            "a point may stand between thousands",
-        ),
-        (
-            "requests,requests,avg_ms\n1,1,2\n",
-            &[],
-            1,
-            "--column 'ignore=requests#2'",
-        ),
-    ] {
-        let error = csv(text, rules).expect_err(text);
-        assert_eq!(error.line, line, "{error}");
-        assert!(error.problem.contains(part), "{error}");
-    }
-    for (text, part) in [
-        ("", "empty"),
-        ("{\"metrics\": {\"iterations\": {}}}", "no HTTP request"),
-        ("{\"latencies\": {}, \"requests\": 1", "EOF"),
-        ("{\"latencies\": {}, \"requests\": -1}", "0 or more"),
-        ("Running 1s test @ x\n  Thread Stats\n", "cut off"),
-        ("finished in 1s, 2 req/s\nstatus codes: 1 2xx", "cut off"),
-    ] {
-        let error = read(text, None, &[]).expect_err(text);
-        assert!(error.problem.contains(part), "{error}");
-    }
-    let error = read(&data("wrk.txt"), None, &["ignore=x".parse().unwrap()]).unwrap_err();
-    assert!(error.problem.contains("--column is for CSV"), "{error}");
-}
-
-#[test]
-fn columns_of_one_name_or_of_none_can_be_left_out() {
-    let row = |text: &str, rules: &[&str]| csv(text, rules).unwrap().rows.remove(0);
-    let twice = "requests,server,requests\n5,a,6\n";
-    let ended = |rule: &str| row(twice, &[rule]).counts.ended;
-    assert_eq!(ended("ignore=requests#2"), Some(5.0));
-    let second = ["ignore=requests", "requests=requests#2"];
-    assert_eq!(row(twice, &second).counts.ended, Some(6.0));
-    // Rows that are counted have an index, and another column without a name is one of names.
-    let index = ",server,requests\n0,a,5\n1,a,6\n";
-    assert_eq!(row(index, &[]).label(), "server=a");
-    let other = index.replace("1,a", "7,a");
-    assert_eq!(row(&other, &[]).label(), "=0 server=a");
-    assert_eq!(row(&other, &["ignore="]).label(), "server=a");
-    assert_eq!(row("server,,requests\na,0,5\n", &[]).label(), "server=a =0");
-}
-
-#[test]
-fn a_table_without_errors_needs_no_unit_for_them() {
-    assert!(csv("requests,errors\n5,0\n6,0\n", &[]).is_ok());
-}
-
-#[test]
-fn a_comma_or_a_case_that_leaves_a_number_open_is_an_error() {
-    for (text, line, part) in [
-        (
-            "requests;avg_ms\n1;0,123\n",
-            2,
-            "without a comma, such as 0.123 or 1234, found `0,123`",
-        ),
-        (
-            "requests;avg_ms\n1;2\n1,234;2\n",
-            3,
-            "a comma may be a decimal point",
-        ),
-        ("requests,avg_ms\n1,\"0,123\"\n", 2, "expected a number"),
-        (
-            "requests,throughput Kb/s\n1,2\n",
-            1,
-            "--column 'bytes-rate=throughput Kb/s:UNIT'",
-        ),
-    ] {
-        let error = csv(text, &[]).expect_err(text);
-        assert_eq!(error.line, line, "{error}");
-        assert!(error.problem.contains(part), "{error}");
-    }
-}
-
-#[test]
-fn commas_that_can_only_part_thousands_are_read() {
-    let published = csv("requests;avg_ms\n1,234,567;0.5\n\"1,234.5\";1.5ms\n", &[]);
-    let ended: Vec<_> = published
-        .unwrap()
-        .rows
-        .iter()
-        .map(|row| row.counts.ended)
-        .collect();
-    assert_eq!(ended, [Some(1_234_567.0), Some(1234.5)]);
-    let published = csv("requests,avg_ms\n\"1,234\",1\n", &[]).unwrap();
-    assert_eq!(published.rows[0].counts.ended, Some(1234.0));
-}
-
-#[test]
-fn what_was_asked_for_names_a_row() {
-    let published = csv(
-        "server,clients,target_rps,body_bytes,duration_s,rps\na,10,500,64,30,499\n",
-        &[],
-    );
-    let row = published.unwrap().rows.remove(0);
-    let name = "server=a clients=10 target_rps=500 body_bytes=64";
-    assert_eq!((row.label().as_str(), row.is_repetition), (name, false));
-    assert_eq!(
-        (row.load.duration_s, row.load.duration_step_s),
-        (Some(30.0), 1.0)
-    );
 }

@@ -118,7 +118,12 @@ impl<'a> Subject<'a> {
                 0.0
             })
         };
-        let by_number = counts.failed_share.or_else(by_count);
+        // A share that is printed is rounded, a count is not. Of several runs either may be of one.
+        let is_of_one = self.row.load.runs.is_none_or(|runs| runs <= 1.0);
+        let counted = by_count().filter(|_| counts.failed.is_some() && is_of_one);
+        let stated = counts.failed_share;
+        let by_number = stated.map(|share| share.max(counted.unwrap_or(0.0)));
+        let by_number = by_number.or_else(by_count);
         by_number.or_else(by_failures).or_else(by_rates)
     }
 
