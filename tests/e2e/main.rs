@@ -51,4 +51,5 @@ mod support;
 mod transport;
 mod truth;
 mod trying;
+mod verify;
 mod workloads;

@@ -47,7 +47,8 @@ pub struct Compare {
     pub forced: bool,
     /// What they differ in.
     pub differences: Vec<Mismatch>,
-    /// Contenders that one of two records has and the other lacks, so that nothing is said of them.
+    /// What one of two records has and the other lacks, so that nothing is said of it: contenders,
+    /// and workloads under a load of contenders that both have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_compared: Vec<NotCompared>,
     /// How much worse each metric may become, as a share.
@@ -67,18 +68,38 @@ pub struct CompareSide {
     pub contenders: Vec<String>,
 }
 
-/// A contender that one of two records has alone.
+/// A contender that one of two records has alone, or that it alone has at a workload and load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NotCompared {
     /// Its name.
     pub contender: String,
+    /// The workload and the label of the load that it is at in this record alone; absent where the
+    /// other lacks the contender.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<ComparedAt>,
     /// The record that has it: `first` or `second`.
     pub only_in: &'static str,
 }
 
+/// A workload under a load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ComparedAt {
+    /// The workload's name.
+    pub workload: String,
+    /// Label of the load.
+    pub load: String,
+}
+
 impl NotCompared {
     pub(crate) fn text(&self) -> String {
-        format!("{} is in the {} record alone", self.contender, self.only_in)
+        let at = self.at.as_ref();
+        let at = at.map_or(String::new(), |at| {
+            format!(" at {}, {},", at.workload, at.load)
+        });
+        let Self {
+            contender, only_in, ..
+        } = self;
+        format!("{contender}{at} is in the {only_in} record alone")
     }
 }
 
@@ -216,10 +237,22 @@ pub fn compare_across(
     };
     let of_first = side(records.0, |row| &row.pair.first);
     let of_second = side(records.1, |row| &row.pair.second);
-    let not_compared = alone(first, &of_first, "first");
-    let not_compared = not_compared.chain(alone(second, &of_second, "second"));
+    let mut not_compared = Vec::new();
+    for (redacted, judged, side, only_in) in [
+        (first, &judged.0, &of_first, "first"),
+        (second, &judged.1, &of_second, "second"),
+    ] {
+        not_compared.extend(alone(redacted, side, only_in));
+        let at = rows.iter().map(|GateRow { pair, .. }| {
+            let of_first = only_in == "first";
+            let name = if of_first { &pair.first } else { &pair.second };
+            [&pair.workload, &pair.load, name].map(String::as_str)
+        });
+        let at: Vec<[&str; 3]> = at.collect();
+        not_compared.extend(alone_at(judged, side, &at, only_in));
+    }
     let sides = Sides {
-        not_compared: not_compared.collect(),
+        not_compared,
         first: of_first,
         second: of_second,
         paired: false,
@@ -236,7 +269,37 @@ fn alone(
 ) -> impl Iterator<Item = NotCompared> {
     let names = contenders_of(redacted).into_iter();
     let lacking = names.filter(|name| !compared.contenders.contains(name));
-    lacking.map(move |contender| NotCompared { contender, only_in })
+    lacking.map(move |contender| NotCompared {
+        contender,
+        at: None,
+        only_in,
+    })
+}
+
+/// Workloads and loads at which a contender is compared nowhere, though it is elsewhere. What it
+/// cannot do at all is left out. `at` names workload, load and contender of what is compared.
+fn alone_at(
+    judged: &Judged<'_>,
+    compared: &CompareSide,
+    at: &[[&str; 3]],
+    only_in: &'static str,
+) -> Vec<NotCompared> {
+    let cells = judged.cells.iter().filter(|cell| !cell.is_unsupported());
+    let keys = cells.map(|cell| &cell.cell.key);
+    let lacking = keys.filter(|key| {
+        compared.contenders.contains(&key.contender)
+            && !at.contains(&[&key.workload, &key.load, &key.contender].map(String::as_str))
+    });
+    lacking
+        .map(|key| NotCompared {
+            contender: key.contender.clone(),
+            at: Some(ComparedAt {
+                workload: key.workload.clone(),
+                load: key.load.clone(),
+            }),
+            only_in,
+        })
+        .collect()
 }
 
 /// Names of a record's contenders, in the plan's order, as they may be shown.

@@ -150,7 +150,7 @@ fn hostile_names_stay_text_in_every_format() {
         otava(&report),
         bencher(&report),
         github_bigger(&report),
-        summary(&report),
+        summary(&report, false),
     ];
     for text in texts {
         assert!(
@@ -161,7 +161,7 @@ fn hostile_names_stay_text_in_every_format() {
     for file in [compare_junit(&compare), junit(&report)] {
         assert!(!file.contains("\"><x"), "{file}");
     }
-    assert!(!summary(&report).contains("<x"));
+    assert!(!summary(&report, false).contains("<x"));
 }
 
 #[test]
@@ -215,6 +215,29 @@ fn a_contender_of_the_baseline_that_is_missing_passes_no_gate() {
         let value: Value = serde_json::from_str(&compare_json(&compare)).expect("it is JSON");
         assert_eq!(value["not_compared"][0]["only_in"], only_in);
     }
+}
+
+/// It was green with a gate for what nobody had measured.
+#[test]
+fn a_workload_of_the_baseline_that_is_missing_passes_no_gate() {
+    let first = support::campaign(7);
+    let mut second = first.clone();
+    let gone = second.plan.workloads.pop().expect("it has workloads").name;
+    assert!(!second.plan.workloads.is_empty());
+    second.trials.retain(|trial| trial.workload != gone);
+    let (first, second) = (hidden(first), hidden(second));
+    let gates = gates("rate=90%");
+    let all = compare_across(&first, &first, &gates, false).expect("they are alike");
+    assert!(all.not_compared.is_empty());
+    let lacking = compare_across(&first, &second, &gates, true).expect("forced");
+    assert_eq!(lacking.ruling, all.ruling.max(Ruling::CannotTell));
+    let one = &lacking.not_compared[0];
+    assert_eq!(one.at.as_ref().map(|at| &at.workload), Some(&gone));
+    assert!(compare_junit(&lacking).contains(&format!("<testcase classname=\"{gone}.")));
+    let text = compare_text(&lacking, options());
+    assert!(text.contains(&format!(" at {gone}, ")), "{text}");
+    let more = compare_across(&second, &first, &gates, true).expect("forced");
+    assert!(more.not_compared.iter().all(|one| one.only_in == "second"));
 }
 
 /// The exit code was 4, and the file had no error.
@@ -303,7 +326,7 @@ fn exports_are_as_their_readers_take_them() {
     check("export.bench.txt", &gobench(&report));
     check("export.otava.csv", &otava(&report));
     check("export.junit.xml", &junit(&report));
-    check("export.summary.md", &summary(&report));
+    check("export.summary.md", &summary(&report, false));
 }
 
 /// A file for each cell: an open loop, a closed one, and one that is not valid.

@@ -5,11 +5,12 @@ use std::path::Path;
 use bakeoff_plan::Plan;
 use bakeoff_record::{Machine, Record, shell_path, shell_word};
 use bakeoff_report::{
-    Compare, CompareError, Condition, Gates, Redacted, Ruling, compare_across, compare_text,
-    compare_within, conditions_of, contenders_of, fits, plan_mismatches, widest, widest_gated,
+    Compare, CompareError, Condition, Gates, Redacted, Redaction, Ruling, compare_across,
+    compare_text, compare_within, conditions_of, contenders_of, fits, plan_mismatches, widest,
+    widest_gated,
 };
 
-use super::compare::{exit_code, is_of_same_campaign, refuse_without_rounds, refused};
+use super::compare::{exit_code, is_of_same_campaign, refuse_without_rounds};
 use super::report::{name_of, redacted, text_options_of};
 use crate::flags::GateFlags;
 use crate::{exit, output};
@@ -105,11 +106,21 @@ impl Gated {
             return Ok(());
         };
         let record = baseline.record();
-        let found = plan_mismatches((&record.machine, &record.plan), (machine, plan));
-        match found.is_empty() {
-            true => Ok(()),
-            false => Err(refused(CompareError::Unlike(found))),
+        // The baseline's secrets are hidden, and equal ones get equal numbers.
+        let plan = Redaction::of_plan(plan).plan(plan);
+        let found = plan_mismatches((&record.machine, &record.plan), (machine, &plan));
+        if found.is_empty() {
+            return Ok(());
         }
+        let found: Vec<String> = found
+            .iter()
+            .map(|one| format!("\n  {}: {}", one.what, one.text))
+            .collect();
+        Err(exit::usage(format!(
+            "this campaign could not be compared with --baseline, because they differ in:{}\n\
+             measure both in one campaign, such as `bakeoff race A B`, or name another baseline",
+            found.concat()
+        )))
     }
 
     /// Says what the record comes to and returns the exit code, or `otherwise` where it is fine.

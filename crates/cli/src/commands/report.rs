@@ -272,7 +272,7 @@ pub(crate) fn draw(report: &Report, shown: &Shown) -> anyhow::Result<String> {
         Format::Md => bakeoff_report::markdown(report, MarkdownOptions { full: shown.full }),
         Format::Csv => bakeoff_report::csv(report),
         Format::Json => bakeoff_report::json(report),
-        Format::Summary => bakeoff_report::summary(report),
+        Format::Summary => bakeoff_report::summary(report, shown.full),
         Format::Junit => bakeoff_report::junit(report),
         Format::Bencher => bakeoff_report::bencher(report),
         Format::GithubBigger => bakeoff_report::github_bigger(report),

@@ -210,9 +210,17 @@ fn page(path: &Path, record: Record) -> anyhow::Result<Page> {
         let why = format!("there is no {PAGE_FILE} whose verdicts and estimates could be compared");
         return Ok(Page::NotCompared(why));
     }
-    let text = bakeoff_record::read_regular_text(&file, PAGE_BYTES_MAX);
-    let text =
-        text.map_err(|error| exit::usage(format!("failed to read {}: {error}", file.display())))?;
+    let text = match bakeoff_record::read_regular_text(&file, PAGE_BYTES_MAX) {
+        Ok(text) => text,
+        // It was drawn as text: some of its bytes are others now.
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            return Ok(Page::Differs(vec![format!("{PAGE_FILE}: {error}")]));
+        }
+        Err(error) => {
+            let problem = format!("failed to read {}: {error}", file.display());
+            return Err(exit::usage(problem));
+        }
+    };
     let stored = match stored_document(&text) {
         Ok(Some(stored)) => stored,
         Ok(None) => return Ok(without_document(path, record, &text)),

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bakeoff_conduct::Event;
+use bakeoff_record::TrialEnd;
 use bakeoff_report::{LiveCampaign, LiveTrial, live_campaign};
 
 use super::{Endpoint, Serving, Source};
@@ -84,7 +85,8 @@ impl CampaignMetrics {
                 }
             }
             Event::Ended(record) => {
-                live.trials_ended += 1;
+                // One that was interrupted is begun again, or never ends.
+                live.trials_ended += u64::from(record.end != TrialEnd::Interrupted);
                 live.trial = None;
                 live.ok_per_s = None;
                 if let Some(result) = &record.result {

@@ -1,8 +1,8 @@
 //! A comparison as a JUnit file: a test case for each gate.
 //!
 //! A breached gate is a failure, and one that cannot be decided an error, so that a CI system shows
-//! both and distinguishes them. What has no gate is skipped. A contender of the baseline that the
-//! other record lacks is an error too, because no gate can be decided for it.
+//! both and distinguishes them. What has no gate is skipped. A contender or a workload of the
+//! baseline that the other record lacks is an error too, because no gate can be decided for it.
 
 use bakeoff_audit::Ruling;
 
@@ -58,10 +58,14 @@ pub fn compare_junit(compare: &Compare) -> String {
     out
 }
 
-/// A contender of the baseline that was not measured again.
+/// What the baseline has and was not measured again.
 fn missing_case(one: &NotCompared) -> String {
+    let class = match &one.at {
+        Some(at) => escaped(&format!("{}.{}", at.workload, at.load)),
+        None => "contenders".to_owned(),
+    };
     format!(
-        "    <testcase classname=\"contenders\" name=\"{}\" time=\"0\">\n      \
+        "    <testcase classname=\"{class}\" name=\"{}\" time=\"0\">\n      \
          <error type=\"cannot-tell\" message=\"{}\"/>\n    </testcase>\n",
         escaped(&one.contender),
         escaped(&one.text())
