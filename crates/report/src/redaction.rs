@@ -9,6 +9,8 @@
 //! It reads no file and shows nothing. What it does not find it cannot hide: a secret without a
 //! name and without a form of its own stays.
 
+mod asks;
+mod command;
 mod fields;
 mod homes;
 mod known;
@@ -31,6 +33,8 @@ use spots::{Kind, merged, spots};
 const HIDDEN: &str = "[secret";
 /// What stands in the place of the text of a configuration in a shared record.
 pub(crate) const LEFT_OUT: &str = "(left out of the shared copy)";
+/// What stands in the place of a header's value in a shared record.
+const NOT_SHARED: &str = "[left out]";
 /// Headers with values that say how an answer is sent, which the judgement needs, and nothing
 /// about who asks: a shared record keeps them.
 const KEPT_HEADERS: [&str; 24] = [
@@ -81,6 +85,8 @@ pub struct Redaction {
 pub struct Redacted {
     record: Record,
     secrets: usize,
+    /// What each workload asks, by its name: a digest from before anything was left out of a copy.
+    asks: BTreeMap<String, String>,
 }
 
 impl Redacted {
@@ -89,13 +95,22 @@ impl Redacted {
         let redaction = Redaction::of(&mut record);
         redaction.hide(&mut record);
         let secrets = redaction.numbers.len();
-        Self { record, secrets }
+        let asks = asks::of(&record.plan);
+        Self {
+            record,
+            secrets,
+            asks,
+        }
     }
 
     /// The record as it is: for `--show-secrets`.
     pub fn shown(record: Record) -> Self {
-        let secrets = 0;
-        Self { record, secrets }
+        let asks = asks::of(&record.plan);
+        Self {
+            record,
+            secrets: 0,
+            asks,
+        }
     }
 
     /// The record to give away: without secrets, texts of configuration files, names of home
@@ -103,12 +118,11 @@ impl Redacted {
     /// how an answer is sent.
     pub fn shared(mut record: Record) -> Self {
         let redaction = Redaction::of(&mut record);
+        let asks = asks::of(&redaction.plan(&record.plan));
         fields::of_record(&mut record, &mut |field, text| match field {
             Field::Configuration if !text.is_empty() => *text = LEFT_OUT.to_owned(),
             Field::Header { name, sent } if !is_kept(name) && !is_hidden(text) => {
-                let instead = redaction
-                    .placeholder(text)
-                    .unwrap_or("[left out]".to_owned());
+                let instead = redaction.placeholder(text).unwrap_or(NOT_SHARED.to_owned());
                 *text = if sent {
                     as_long(&instead, text)
                 } else {
@@ -121,17 +135,26 @@ impl Redacted {
             }
             _ => redaction.hide_field(field, text),
         });
-        for argument in &mut record.machine.command {
-            *argument = without_folders(argument);
-        }
+        command::share(&mut record.machine.command);
         record.is_copy = true;
         let secrets = redaction.numbers.len();
-        Self { record, secrets }
+        Self {
+            record,
+            secrets,
+            asks,
+        }
     }
 
     /// The record.
     pub fn record(&self) -> &Record {
         &self.record
+    }
+
+    /// A digest of what a workload asks and expects, headers that are left out of a shared copy
+    /// included; `None` where they were left out before. It is never written anywhere: short values
+    /// can be guessed from it.
+    pub(crate) fn asks(&self, workload: &str) -> Option<&str> {
+        self.asks.get(workload).map(String::as_str)
     }
 
     /// How many different values were taken for secrets.
@@ -200,6 +223,13 @@ impl Redaction {
             self.hide_field(field, text);
         });
         arguments
+    }
+
+    /// A plan without secrets.
+    pub fn plan(&self, plan: &Plan) -> Plan {
+        let mut plan = plan.clone();
+        fields::of_plan(&mut plan, &mut |field, text| self.hide_field(field, text));
+        plan
     }
 
     /// Hides the secrets of a load's result, which are learned from it first.
@@ -330,20 +360,6 @@ fn kind_of(field: Field<'_>, text: &str) -> Kind {
         Field::Target => Kind::Target,
         Field::Prose | Field::Header { .. } | Field::Name => Kind::Prose,
     }
-}
-
-/// An argument of a command without the folders of its path, which may name a user or a client:
-/// `--out=/home/me/acme/one` is `--out=one`. Addresses stay.
-fn without_folders(argument: &str) -> String {
-    if argument.contains("://") {
-        return argument.to_owned();
-    }
-    let (flag, value) = match argument.split_once('=') {
-        Some((flag, value)) if flag.starts_with('-') => (format!("{flag}="), value),
-        _ => (String::new(), argument),
-    };
-    let name = value.trim_end_matches('/').rsplit('/').next();
-    format!("{flag}{}", name.unwrap_or(value))
 }
 
 /// Whether a shared record keeps the values of this header.

@@ -211,6 +211,53 @@ fn a_copy_does_not_say_where_the_command_was_given() {
 }
 
 #[test]
+fn a_copy_s_command_has_no_more_of_a_header_than_its_plan() {
+    let mut record = support::campaign(7);
+    record.machine.command = [
+        "bakeoff",
+        "race",
+        "-H",
+        "X-Customer: 0815-4711",
+        "--header",
+        "Accept: text/html",
+        "--header=X-Mode: cached",
+        "-HX-Auth: s3cret99",
+        "--start",
+        "/srv/acme/app --data /srv/acme/data --up http://127.0.0.1:1/a",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    assert_eq!(
+        Redacted::shared(record).record().machine.command,
+        [
+            "bakeoff",
+            "race",
+            "-H",
+            "X-Customer: [left out]",
+            "--header",
+            "Accept: text/html",
+            "--header=X-Mode: [left out]",
+            "-HX-Auth: [left out]",
+            "--start",
+            "app --data data --up http://127.0.0.1:1/a",
+        ]
+    );
+}
+
+#[test]
+fn a_workload_s_secrets_have_the_same_numbers_beside_other_contenders() {
+    let first = with_secrets();
+    let mut second = first.clone();
+    let setting = ("API_TOKEN".to_owned(), "tabasco-31".to_owned());
+    second.plan.contenders[0].overlays.extend([setting]);
+    let [first, second] = [first, second].map(Redacted::hidden);
+    let workloads = |it: &Redacted| it.record().plan.workloads.clone();
+    assert_eq!(workloads(&first), workloads(&second));
+    let contenders = &second.record().plan.contenders;
+    assert!(format!("{contenders:?}").contains("[secret-"));
+}
+
+#[test]
 fn a_secret_is_hidden_wherever_its_value_stands_again() {
     let record = with_secrets();
     let shown = json(&view_of(&Redacted::shown(record.clone())));

@@ -17,7 +17,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use bakeoff_plan::Protocol;
+use bakeoff_plan::{Protocol, Requests};
 use bakeoff_record::{ContenderKind, Record};
 use bakeoff_report::{
     Redacted, SITE_MARK, SiteFile, SiteOptions, SiteRecord, site_files, site_record,
@@ -255,6 +255,29 @@ fn records_meet_in_a_ranking_only_where_they_can_be_compared() {
     assert!(!meet(|it| {
         it.trials.retain(|it| it.kind != ContenderKind::Yardstick);
     }));
+}
+
+/// Their values are left out of the copies that the site is drawn from.
+#[test]
+fn records_whose_headers_differ_do_not_meet() {
+    let asking = |mode: &str, started_at: &str| {
+        let mut record = at(small(), started_at);
+        for workload in &mut record.plan.workloads {
+            let mut requests = workload.requests.to_vec();
+            let header = ("X-Mode".to_owned(), mode.to_owned());
+            requests[0].headers.push(header);
+            workload.requests = Requests::new(requests).expect("there is one");
+        }
+        record
+    };
+    let first = asking("cached", "2026-11-22T03:00:00Z");
+    for (mode, rankings) in [("cached", 1), ("uncached", 2)] {
+        let second = asking(mode, "2026-11-22T04:00:00Z");
+        let files = site_of(vec![first.clone(), second], &options());
+        let index = text(&files, "index.html");
+        assert_eq!(index.matches("<details").count(), rankings, "{mode}");
+        assert!(!index.contains("cached"));
+    }
 }
 
 /// Two of one machine that do not meet looked alike.

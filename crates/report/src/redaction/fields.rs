@@ -80,8 +80,10 @@ pub(super) fn of_plan(plan: &mut Plan, see: &mut See<'_>) {
     } = plan;
     see(Field::Name, name);
     see(Field::Prose, description);
-    contenders.iter_mut().for_each(|it| of_contender(it, see));
+    // First, so that the secrets of a workload have the same numbers beside other contenders:
+    // records are compared, and joined to a history, where their workloads are equal.
     workloads.iter_mut().for_each(|it| of_workload(it, see));
+    contenders.iter_mut().for_each(|it| of_contender(it, see));
 }
 
 fn of_contender(contender: &mut Contender, see: &mut See<'_>) {

@@ -162,7 +162,14 @@ impl<'a> Ground<'a> {
             return false;
         };
         let (mine, theirs) = (self.record, other.record);
-        are_near(self.yardstick, other.yardstick)
+        // The copies that a site is drawn from lack headers by which requests may differ.
+        let asks = |ground: &'a RecordGround, plan: &Plan| {
+            let workload = plan.workloads.first()?;
+            ground.asks.get(&workload.name)
+        };
+        let is_asked = asks(mine, plan).is_some_and(|it| asks(theirs, other_plan) == Some(it));
+        is_asked
+            && are_near(self.yardstick, other.yardstick)
             && mine.engine == theirs.engine
             && plan_mismatches((&mine.machine, plan), (&theirs.machine, other_plan)).is_empty()
     }

@@ -57,6 +57,8 @@ pub(super) struct RecordGround {
     pub(super) plan: Plan,
     /// How the load engine was set, and on which hosts it ran.
     pub(super) engine: BTreeSet<String>,
+    /// What each workload asks, by its name, as a digest; without one it is not known in full.
+    pub(super) asks: BTreeMap<String, String>,
 }
 
 /// What records can be filtered by.
@@ -166,7 +168,7 @@ impl SiteRecord {
             numbers: numbers(report),
             comparisons: report.comparisons.clone(),
             unequal: unequal(report),
-            ..Self::of(shared.record(), lines.collect())
+            ..Self::of(shared, lines.collect())
         }
     }
 
@@ -176,7 +178,7 @@ impl SiteRecord {
             let name = not_regular(row).unwrap_or_else(|| "confirmed".to_owned());
             *verdicts.entry(name).or_insert(0) += 1;
         }
-        let one = Self::of(shared.record(), report.answer.clone());
+        let one = Self::of(shared, report.answer.clone());
         let versions = versions(shared.record());
         let number = |row: &FoundRow| found(row, versions.get(&row.contender));
         Self {
@@ -198,17 +200,22 @@ impl SiteRecord {
             verdicts: counts
                 .map(|(name, count)| (name.to_owned(), count))
                 .collect(),
-            ..Self::of(shared.record(), report.answer.clone())
+            ..Self::of(shared, report.answer.clone())
         }
     }
 
-    fn of(record: &Record, answer: Vec<String>) -> Self {
+    fn of(shared: &Redacted, answer: Vec<String>) -> Self {
+        let record = shared.record();
         let versions = versions(record);
         let contender = |name: &str| match versions.get(name) {
             Some((server, versions)) => named(name, Some(server), versions),
             None => name.to_owned(),
         };
         let contenders = record.plan.contenders.iter();
+        let asks = record.plan.workloads.iter().filter_map(|it| {
+            let asks = shared.asks(&it.name)?;
+            Some((it.name.clone(), asks.to_owned()))
+        });
         Self {
             name: name_of(record),
             trials: record.trials.len(),
@@ -225,6 +232,7 @@ impl SiteRecord {
                 machine: record.machine.clone(),
                 plan: record.plan.clone(),
                 engine: engine_settings(&record.trials),
+                asks: asks.collect(),
             },
         }
     }
