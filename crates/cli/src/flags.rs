@@ -57,8 +57,9 @@ pub(crate) use trying::{TryFlags, TryFormat};
     version,
     propagate_version = true,
     after_help = "Start with `bakeoff doctor`, then `bakeoff run`.\nExit codes: 0 done, 1 the tool \
-                  failed, 2 wrong usage or plan, 3 a gate or condition was breached, 4 measured \
-                  but not valid, or not decided, 130 interrupted with the record kept."
+                  failed or a record does not verify, 2 wrong usage or plan, 3 a gate or \
+                  condition was breached, 4 measured but not valid, or not decided, 130 \
+                  interrupted with the record kept."
 )]
 pub(crate) struct Flags {
     #[command(subcommand)]
@@ -81,7 +82,7 @@ pub(crate) enum Command {
     Load(Box<LoadCommand>),
     /// Report on a stored record
     Report(ReportFlags),
-    /// Hold two contenders of a record, or two records, against each other, with gates for CI
+    /// Compare two contenders of a record, or two records, with gates for CI
     Compare(CompareFlags),
     /// Follow numbers over many records, and name where they changed
     History(HistoryFlags),

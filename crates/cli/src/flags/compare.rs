@@ -14,9 +14,9 @@ use clap::{Args, ValueEnum};
 pub(crate) struct CompareFlags {
     /// Record folder
     pub(crate) record: PathBuf,
-    /// The contender that the other is held against; or, with no other after it, a second record
+    /// The contender to compare with; or, with no other after it, a second record
     pub(crate) first: String,
-    /// The contender that is held against it
+    /// The contender that the gates judge
     pub(crate) second: Option<String>,
     /// How much worse each number may become, such as rate=5%,p99=10%,cpu=5%; of rate, p50, p90,
     /// p99, cpu and memory

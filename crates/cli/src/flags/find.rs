@@ -74,13 +74,15 @@ pub(crate) struct FindLoadFlags {
     /// Gaps between requests
     #[arg(long, value_enum, default_value_t = ArrivalFlag::Poisson)]
     pub(crate) arrival: ArrivalFlag,
-    /// Measured time of a full trial; a rate is decided by three to seven of them [default: 10s]
+    /// Measured time of a full trial; a rate is decided by three to seven of them [default: 10s,
+    /// and 2s with --quick]
     #[arg(short, long, value_parser = duration)]
     pub(crate) duration: Option<Duration>,
     /// Time under load before measuring [default: 1s, and 500ms with --quick]
     #[arg(long, value_parser = duration)]
     pub(crate) warmup: Option<Duration>,
-    /// Length of each of the three trials that confirm the rate; 0s leaves them out [default: 30s]
+    /// Length of each of the three trials that confirm the rate; 0s leaves them out [default: 30s,
+    /// and 6s with --quick]
     #[arg(long, value_parser = duration)]
     pub(crate) confirm: Option<Duration>,
     /// Seed for schedules

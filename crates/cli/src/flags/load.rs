@@ -198,7 +198,7 @@ pub(crate) struct PrintFlags {
     /// It is drawn where standard error is a terminal, and not with --json.
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Serve live figures as OpenMetrics at this address of loopback until the load has ended,
+    /// Serve live figures as OpenMetrics at this loopback address until the load has ended,
     /// such as 127.0.0.1:9464
     #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
     pub(crate) metrics: Option<SocketAddr>,

@@ -112,7 +112,7 @@ pub(crate) struct RunFlags {
     /// Show passwords, tokens, cookies and the like in the report and in progress messages
     #[arg(long)]
     pub(crate) show_secrets: bool,
-    /// Serve progress as OpenMetrics at this address of loopback until the last trial has ended,
+    /// Serve progress as OpenMetrics at this loopback address until the last trial has ended,
     /// such as 127.0.0.1:9464
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
@@ -124,7 +124,7 @@ pub(crate) struct FarFlags {
     /// Run servers, upstream and load on the hosts of this file, by their roles
     #[arg(long, value_name = "FILE")]
     pub(crate) hosts: Option<PathBuf>,
-    /// Keep the addresses of hosts in the record, where their names stand otherwise
+    /// Keep the addresses of hosts in the record; otherwise their names replace them
     #[arg(long, requires = "hosts")]
     pub(crate) addresses: bool,
 }

@@ -23,10 +23,10 @@ pub(crate) struct SelftestFlags {
     /// Plant only this fault, by its name; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) fault: Vec<String>,
-    /// Plant each fault so often [default: 5, and 1 with --quick]
+    /// How often each fault is planted [default: 5, and 1 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) repeats: Option<u32>,
-    /// Compare so many pairs of equal servers [default: 40, and 0 with --quick or --fault]
+    /// Number of pairs of equal servers to compare [default: 40, and 0 with --quick or --fault]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) pairs: Option<u32>,
     /// Begin nothing after this time [default: 60m, and 3m with --quick]

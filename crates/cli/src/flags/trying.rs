@@ -21,13 +21,13 @@ pub(crate) struct TryFlags {
     /// Server of the files, where neither name nor content says it
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
-    /// Protocol to ask over [default: what the files are there for]
+    /// Protocol to ask over [default: one that all files speak]
     #[arg(long, value_name = "NAME", value_parser = protocol)]
     pub(crate) protocol: Option<Protocol>,
     /// Name to ask by (Host, and SNI over TLS) [default: the first name in the file]
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Option<String>,
-    /// Path to ask for [default: what the files are there for]
+    /// Path to ask for [default: one that the file answers, usually /]
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
     /// Write the plan to this file, which must not exist yet; `bakeoff run FILE` measures it
