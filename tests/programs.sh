@@ -27,9 +27,10 @@ apt() {
         exit 1
     fi
     # A server that starts with its package would take a port and processor time.
-    $root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    # Mirrors fail for a moment now and then.
+    $root env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=3 update -qq
     $root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
-        apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+        apt-get -o Acquire::Retries=3 install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
 # ours COMMAND SERVER[@VERSION] SOURCE: takes what `bakeoff install` gives as COMMAND unless it is
