@@ -164,6 +164,10 @@ fn failed_beside(record: &TrialRecord) -> Option<String> {
     }
 }
 
+/// Why there is no goodput at twice the capacity.
+const ENDED_BEFORE_TWICE: &str =
+    "what it gives at twice its capacity: it ended in that step or before it";
+
 /// Judges what was measured; without a round, an id and the series.
 pub fn judge_series(series: &Series) -> OverloadRamp {
     let before = classes::Before::of(series);
@@ -182,6 +186,7 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
         }
     }
     found.extend(classes::stall(series));
+    let ended_in = crash.as_ref().map(|crash| crash.step);
     let recovery = match (&crash, &before) {
         (Some(_), _) => Some(Recovery::Never),
         (None, Some(before)) => recovery::recovery(series, before),
@@ -195,14 +200,19 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
     ));
     found.sort_by_key(|one| one.class);
     if found.is_empty() && before.is_some() {
-        unsaid.extend(classes::never_beyond(series));
+        unsaid.extend(classes::wrong_answers(series).or_else(|| classes::never_beyond(series)));
     }
     let peak_per_s = series.peak_per_s();
-    let twice = series.steps.iter();
-    let mut twice = twice.filter(|step| TWICE.contains(&step.share) && step.is_measured());
+    let twice = series.steps.iter().enumerate();
+    let mut twice = twice.filter(|(_, step)| TWICE.contains(&step.share));
     let is_twice = underrated(series, peak_per_s).is_none();
+    let twice = twice.next_back();
+    // What came before its end is not what it gives there.
+    let ended = twice.filter(|(index, _)| ended_in.is_some_and(|ended| ended <= *index));
+    unsaid.extend(ended.map(|_| ENDED_BEFORE_TWICE.to_owned()));
     let goodput_at_twice = twice
-        .next_back()
+        .map(|(_, step)| step)
+        .filter(|step| ended.is_none() && step.is_measured())
         .filter(|step| is_twice && !step.is_engine_busy())
         .and_then(|step| Some(step.ok_per_s? / peak_per_s.filter(|peak| *peak > 0.0)?));
     OverloadRamp {

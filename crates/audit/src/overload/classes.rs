@@ -403,6 +403,21 @@ pub(super) fn unsaid(series: &Series, before: Option<&Before>) -> Vec<String> {
     unsaid
 }
 
+/// Why there is no class, where many answers were wrong: a status or a body that no class is of.
+pub(super) fn wrong_answers(series: &Series) -> Option<String> {
+    let share = |step: &Step| step.failed.of(Kind::Wrong) as f64 / step.due.max(1) as f64;
+    let measured = series.steps.iter().filter(|step| step.is_measured());
+    let worst = measured.max_by(|one, other| share(one).total_cmp(&share(other)))?;
+    (share(worst) >= SHARE).then(|| {
+        format!(
+            "what it does beyond its capacity: at {} of it {} of the requests were answered \
+             wrongly (status or body), and nothing says why",
+            percent(worst.share),
+            percent(share(worst))
+        )
+    })
+}
+
 /// Why there is no class at all, where the server was never asked for too much.
 pub(super) fn never_beyond(series: &Series) -> Option<String> {
     let most = series.steps.iter().filter(|step| step.is_measured());

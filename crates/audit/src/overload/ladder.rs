@@ -197,7 +197,7 @@ fn classify(rung: &mut Rung, first_p99: Option<u64>, best_per_s: Option<f64>) {
     // Few clients cannot keep a server busy.
     add(
         OverloadClass::Collapse,
-        collapsed && !is_first && failed.sum() > 0,
+        collapsed && !is_first && failed.sum() > failed.of(Kind::Local),
     );
     classes.sort();
     rung.classes = classes;
@@ -260,21 +260,34 @@ fn summary(rungs: &[Rung], first_p99: Option<u64>) -> Vec<String> {
         });
     }
     let mut measured = rungs.iter().filter(|rung| rung.rounds > 0);
-    if lines.is_empty()
-        && let Some(most) = measured.next_back()
-    {
-        let without = most.clients_without.filter(|without| *without > 0);
-        let without = without.map_or(String::new(), |without| {
-            format!(", but for {without} without an answer")
-        });
-        lines.push(format!(
-            "answers {} clients as it answers few{without}",
-            most.clients
-        ));
+    if lines.is_empty() {
+        lines.extend(measured.clone().next_back().map(as_few));
     }
+    // One that was measured all the same.
+    let doubted = measured.find_map(|rung| Some((rung.clients, rung.why.as_ref()?)));
+    lines.extend(doubted.map(|(clients, why)| format!("with {clients} clients: {why}")));
     for rung in rungs.iter().filter(|rung| rung.rounds == 0) {
         let why = rung.why.as_deref().unwrap_or("it was not measured");
         lines.push(format!("{} clients were not measured: {why}", rung.clients));
     }
     lines
+}
+
+/// What a rung does in which no class was found.
+fn as_few(most: &Rung) -> String {
+    if let Some(failed) = most.failed_share.filter(|share| *share >= SHARE) {
+        return format!(
+            "{} of the requests of {} clients failed, in none of the ways that have a name",
+            percent(failed),
+            most.clients
+        );
+    }
+    let without = most.clients_without.filter(|without| *without > 0);
+    let without = without.map_or(String::new(), |without| {
+        format!(", but for {without} without an answer")
+    });
+    format!(
+        "answers {} clients as it answers few{without}",
+        most.clients
+    )
 }

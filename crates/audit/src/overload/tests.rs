@@ -175,7 +175,11 @@ fn a_quick_error_is_shed_and_a_late_one_has_queued() {
     );
     assert_eq!(judged.goodput_at_twice, Some(1.0));
     // A wrong answer that says nothing about load is no class.
-    check(&series(&beyond(Kind::Wrong, MS)), &[]);
+    let wrong = check(&series(&beyond(Kind::Wrong, MS)), &[]);
+    assert!(
+        wrong.unsaid[0].contains("were answered wrongly"),
+        "{wrong:?}"
+    );
 }
 
 #[test]

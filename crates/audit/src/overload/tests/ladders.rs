@@ -3,7 +3,7 @@
 use bakeoff_plan::{Arrival, Connect, Load, LoadModel, RateShape};
 use bakeoff_record::{
     Attempt, ContenderKind, Course, Histogram, Hosts, Interval, LoadResult, LostHost, Outcome,
-    Pinned, Step, TRIAL_SCHEMA, TrialEnd, TrialRecord, Usage,
+    Pinned, Step, TRIAL_SCHEMA, ThreadUsage, TrialEnd, TrialRecord, Usage,
 };
 
 use super::super::{Ladder, OverloadClass, OverloadRamp, judge_ladder, judge_ramp};
@@ -93,6 +93,30 @@ fn a_ladder_says_who_refuses_and_who_slows() {
     );
     let even = judged(&[rung(10, 10_000, 1, none), rung(20, 20_000, 1, none)]);
     assert_eq!(even.summary, ["answers 20 clients as it answers few"]);
+}
+
+#[test]
+fn what_fails_otherwise_is_no_health_and_an_engine_at_its_limit_is_named() {
+    let few = || rung(10, 10_000, 1, (Outcome::Reset, 0));
+    for outcome in [Outcome::WrongBody, Outcome::Local] {
+        let ladder = judged(&[few(), rung(1000, 4_000, 1, (outcome, 6_000))]);
+        assert_eq!(ladder.rungs[1].classes, [], "{outcome:?}");
+        let expected = "60 % of the requests of 1000 clients failed, in none of the ways";
+        assert!(ladder.summary[0].starts_with(expected), "{ladder:?}");
+    }
+    let (clients, mut busy) = rung(1000, 9_900, 1, (Outcome::Reset, 0));
+    let result = busy.result.as_mut().unwrap();
+    result.engine.threads = vec![ThreadUsage {
+        cpu_s: result.measured_s,
+        kept_s: 0.0,
+        longest_turn_s: 0.0,
+    }];
+    let ladder = judged(&[few(), (clients, busy)]);
+    let last = ladder.summary.last().unwrap();
+    assert!(
+        last.starts_with("with 1000 clients: the load engine was at its own limit"),
+        "{last}"
+    );
 }
 
 /// Two seconds are too short for clients that wait for ten to give up.
