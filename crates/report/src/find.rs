@@ -9,6 +9,8 @@ mod picture;
 mod sentence;
 mod view;
 
+pub(crate) use sentence::SEARCHES_APART;
+
 use crate::document::Extent;
 use crate::safe::json_safe;
 use crate::text::TextOptions;

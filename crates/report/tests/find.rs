@@ -225,6 +225,12 @@ fn contenders_are_compared_only_where_their_bounds_are_apart() {
         "{}",
         apart[1]
     );
+    let beside = answer(&[("nginx-default", 7_750.0), ("caddy-default", 7_450.0)]);
+    assert!(
+        beside[1].ends_with("which two searches of one server may be: no difference is shown."),
+        "{}",
+        beside[1]
+    );
     let near = answer(&[("nginx-default", 7_450.0), ("caddy-default", 7_460.0)]);
     assert!(
         near[1].ends_with("overlap: no difference is shown."),

@@ -346,8 +346,15 @@ fn of_bounds(
         }
         (None, _) => {
             let least = progress.range(goal, closed_per_s).least;
+            let needs = match progress.is_least_needed(goal, closed_per_s) {
+                true => {
+                    ": at a lower one a trial has too few requests for the quantile, so give it a \
+                     longer --duration"
+                }
+                false => "",
+            };
             let why = format!(
-                "missed at {} requests/s too, the lowest rate tried",
+                "missed at {} requests/s too, the lowest rate tried{needs}",
                 shown(least)
             );
             (Some(Irregular::NoLower), Some(why))

@@ -275,6 +275,11 @@ impl<'s> Progress<'s> {
         }
     }
 
+    /// Whether the lowest rate that is tried is one at which a trial has just enough requests.
+    pub(crate) fn is_least_needed(&self, goal: &Goal, closed_per_s: f64) -> bool {
+        needed(goal) / self.load.duration_s > closed_per_s / FAR_BELOW
+    }
+
     pub(crate) fn search_step(&self, goal: &Goal, closed_per_s: f64) -> Option<Step> {
         let range = self.range(goal, closed_per_s);
         let (rate_per_s, stage) = self.rates(goal).next(&self.stages, range)?;

@@ -122,8 +122,6 @@ impl Measured {
 pub struct Backlog {
     /// By how many they grew over the window.
     pub growth: f64,
-    /// How many there were at its end.
-    pub end: f64,
 }
 
 /// What the load engine did, as far as it may be at fault.
@@ -292,11 +290,10 @@ fn backlog(result: &LoadResult) -> Option<Backlog> {
 impl Backlog {
     /// At the least, where up to so many of the requests waited because they were sent late. Any
     /// number of them, at any time, moves the slope of the line by at most 3/2 of that over the
-    /// window, and its end by at most 4/3.
+    /// window.
     pub(crate) fn without(self, late: f64) -> Self {
         Self {
             growth: self.growth - 1.5 * late,
-            end: self.end - 4.0 / 3.0 * late,
         }
     }
 
@@ -328,7 +325,6 @@ pub(crate) fn fitted(points: &[(f64, f64)]) -> Option<Backlog> {
     let slope = together.sum::<f64>() / spread;
     Some(Backlog {
         growth: slope * (last - first),
-        end: mean_n + slope * (last - mean_t),
     })
 }
 
@@ -480,7 +476,7 @@ mod tests {
     #[test]
     fn a_line_is_fitted() {
         let line = fitted(&[(0.0, 5.0), (1.0, 7.0), (2.0, 9.0)]).unwrap();
-        assert!((line.growth - 4.0).abs() < 1e-9 && (line.end - 9.0).abs() < 1e-9);
+        assert!((line.growth - 4.0).abs() < 1e-9);
         let spike = fitted(&[(0.0, 5.0), (1.0, 500.0), (2.0, 5.0)]).unwrap();
         assert!(
             spike.growth.abs() < 1e-9,

@@ -87,6 +87,9 @@ fn plan(flags: &FindFlags, library: &Folder) -> anyhow::Result<Plan> {
 }
 
 /// The load whose rate is sought, with the budget of one contender at one workload.
+/// Longest confirming trial that a plan may have.
+const CONFIRM_MOST: Duration = Duration::from_secs(600);
+
 fn sought(flags: &FindFlags) -> Load {
     let (asked, load) = (&flags.goals, &flags.load);
     let usual = |usual_ms: u64, quick_ms: u64| {
@@ -105,7 +108,10 @@ fn sought(flags: &FindFlags) -> Load {
         exceed: 0.5,
         width: asked.width,
         budget: asked.budget.unwrap_or(budget),
-        confirm: load.confirm.unwrap_or(usual(30_000, 6_000)),
+        // Longer than what they confirm.
+        confirm: load
+            .confirm
+            .unwrap_or(usual(30_000, 6_000).max(trial * 3).min(CONFIRM_MOST)),
         curve: vec![0.25, 0.5, 0.75, 0.9],
     };
     let warmup = load.warmup.unwrap_or(usual(1_000, 500));

@@ -82,7 +82,7 @@ pub(crate) struct FindLoadFlags {
     #[arg(long, value_parser = duration)]
     pub(crate) warmup: Option<Duration>,
     /// Length of each of the three trials that confirm the rate; 0s leaves them out [default: 30s,
-    /// and 6s with --quick]
+    /// and 6s with --quick, or three times --duration where that is longer]
     #[arg(long, value_parser = duration)]
     pub(crate) confirm: Option<Duration>,
     /// Seed for schedules

@@ -118,6 +118,10 @@ fn with(goal: &GoalFacts) -> String {
     }
 }
 
+/// Bounds of two searches of one server may lie as far apart as this: the spread that five searches
+/// are held to.
+pub(crate) const SEARCHES_APART: f64 = 1.05;
+
 /// A rate with four digits, and its thousands apart.
 pub(super) fn rate(rate: f64) -> String {
     match rate {
@@ -150,6 +154,13 @@ fn pair_of(more: &FoundRow, less: &FoundRow) -> String {
     let (name, other) = (plain(&more.contender), plain(&less.contender));
     let known = more.lower_per_s.zip(less.upper_per_s);
     let apart = known.filter(|(lower, upper)| lower > upper);
+    if let Some((lower, upper)) = apart.filter(|(lower, upper)| *lower <= upper * SEARCHES_APART) {
+        return format!(
+            "The bounds of {name} and {other} are {:.1} % apart, which two searches of one server \
+             may be: no difference is shown.",
+            (lower / upper - 1.0) * 100.0
+        );
+    }
     match (apart, more.upper_per_s.zip(less.lower_per_s)) {
         (Some((lower, upper)), Some((most, least))) => format!(
             "{name} carries {:.2} to {:.2} times as much as {other}.",
