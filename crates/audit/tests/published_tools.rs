@@ -112,6 +112,54 @@ fn runs_that_only_a_tool_names_may_be_of_several_servers() {
     assert!(few.text.contains("which vegeta does not print"), "{few:?}");
 }
 
+/// The same, of which the last answer came `wait_s` after the last request, with bodies of
+/// 289,812 bytes.
+fn overloaded(ok: u32, wait_s: f64) -> String {
+    let wait_ns = wait_s * 1e9;
+    let bytes = 5000_u64 * 289_812;
+    let more = format!(r#""wait": {wait_ns}, "bytes_in": {{"total": {bytes}}}, "requests""#);
+    vegeta(ok).replace(r#""requests""#, &more)
+}
+
+#[test]
+fn answers_of_vegeta_may_come_after_the_attack() {
+    let rig = Rig {
+        planned_per_s: Some(500.0),
+        bodies: vec![(None, 289_812.0)],
+        link_bits_per_s: Some(1e9),
+        ..Rig::default()
+    };
+    // 500/s of these bodies are 1.16 Gbit/s, and the server took 8 s more to send them.
+    let late = audited(&overloaded(5000, 8.0), &rig);
+    assert_eq!(late.rows[0].findings, []);
+    let derived = &late.rows[0].derived;
+    let near = |found: Option<f64>, expected: f64| {
+        let found = found.expect("there is a figure");
+        assert!((found / expected - 1.0).abs() < 0.001, "{found}");
+    };
+    near(derived.rate_per_s, 500.1);
+    near(derived.ok_per_s, 277.8);
+    near(derived.link_share, 0.644);
+    // Without a size, the bytes that were read went through in that time, too.
+    let read = Rig {
+        bodies: Vec::new(),
+        ..rig.clone()
+    };
+    let read = audited(&overloaded(5000, 8.0), &read);
+    near(read.rows[0].derived.link_share, 0.644);
+    let both = ["network-bound", "impossible-bytes"];
+    assert_eq!(codes(&overloaded(5000, 0.002), &rig), both);
+    // What came out right is held against what ended, not against what was sent.
+    let failed = audited(&overloaded(4500, 8.0), &rig);
+    let text = &failed.rows[0].findings[0].text;
+    let expected = "10.0 % of the requests failed: 278/s ended, 250/s came out right";
+    assert_eq!(text, expected);
+    // A server that answers half as fast is no repetition of the other.
+    let two = audited(&(overloaded(5000, 0.002) + &overloaded(5000, 8.0)), &rig);
+    let table: Vec<&str> = two.table.iter().map(|it| it.code.name()).collect();
+    assert_eq!(table, ["one-run", "repeat-differs"]);
+}
+
 #[test]
 fn a_run_of_wrk2_without_an_answer_is_not_believable() {
     let text = "Running 30s test @ http://a/\n  2 threads and 10 connections\n  \

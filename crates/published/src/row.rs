@@ -86,6 +86,9 @@ pub struct Counts {
     pub failed_timed: Option<f64>,
     /// What a script checked of the answers itself.
     pub checks: Option<Checks>,
+    /// Seconds until all had ended, where the tool waits for answers after it has sent the last
+    /// request. The duration is how long it sent, then.
+    pub ended_within_s: Option<f64>,
 }
 
 /// Checks of a script, of which an answer may have several or none.

@@ -2,7 +2,8 @@
 //!
 //! Vegeta's latencies are of all requests, those without an answer too. It sends at a constant
 //! rate, which its report does not repeat: `rate` is what was sent. It distinguishes the attacks
-//! of one file, to two digits.
+//! of one file, to two digits. An overloaded server answers on after the attack, for `wait`, so it
+//! answered less a second than was sent.
 
 use serde_json::Value;
 
@@ -14,6 +15,8 @@ const QUANTILES: [(&str, f64); 4] = [("50th", 0.5), ("90th", 0.9), ("95th", 0.95
 pub(crate) fn row(document: &Value) -> Result<Row, String> {
     let ended = needed(document, &["requests"])?;
     let attack_s = needed(document, &["duration"])? / 1e9;
+    // From the last request that was sent to the last answer.
+    let wait_s = number(document, &["wait"])?.unwrap_or(0.0) / 1e9;
     let ok = match at(document, &["status_codes"]) {
         None => needed(document, &["success"])? * ended,
         Some(_) => counts(document, &["status_codes"])?
@@ -37,6 +40,7 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
             ended: Some(ended),
             ok: Some(ok),
             failed: Some((ended - ok).max(0.0)),
+            ended_within_s: (attack_s > 0.0).then_some(attack_s + wait_s),
             ..Counts::default()
         },
         latency: latency(document)?,

@@ -385,6 +385,7 @@ fn vegeta_and_one_document_for_each_attack() {
         (Some(5000.0), Some(0.0))
     );
     near(row.load.duration_s, 9.997_788_05);
+    near(row.counts.ended_within_s, 9.998_200_887);
     assert!(row.load.scheduled && !row.latency.is_mean_apart);
     assert_eq!(
         quantiles(&row),

@@ -91,6 +91,13 @@ impl<'a> Subject<'a> {
         stated.or_else(by_count).or(self.row.counts.rate_per_s)
     }
 
+    /// The same until the last had ended. It is less where the tool waited for answers after it had
+    /// sent the last request.
+    pub(super) fn ended_per_s(&self) -> Option<f64> {
+        let by_end = || Some(self.ended? / self.row.counts.ended_within_s?);
+        by_end().or_else(|| self.rate_per_s())
+    }
+
     /// Whether nothing came to an end, as at a server that never answers.
     pub(super) fn is_empty(&self) -> bool {
         self.ended.or(self.rate_per_s()) == Some(0.0)
@@ -128,14 +135,14 @@ impl<'a> Subject<'a> {
     }
 
     pub(super) fn ok_per_s(&self) -> Option<f64> {
-        let by_share = || Some(self.rate_per_s()? * (1.0 - self.failed_share()?));
+        let by_share = || Some(self.ended_per_s()? * (1.0 - self.failed_share()?));
         let stated = self.row.counts.ok_per_s.map(|right| right.value);
         stated.or_else(by_share)
     }
 
     /// The same; where nothing says that any failed, all of them.
     pub(super) fn answered_per_s(&self) -> Option<f64> {
-        self.ok_per_s().or_else(|| self.rate_per_s())
+        self.ok_per_s().or_else(|| self.ended_per_s())
     }
 
     /// Requests that the latencies are of.
@@ -233,7 +240,8 @@ impl<'a> Subject<'a> {
         let transfer = &self.row.transfer;
         let bodies = || Some(self.answered_per_s()? * self.body_bytes()?);
         let length = &self.length;
-        let by_count = || Some(transfer.read_bytes? * length.run_share? / length.seconds?);
+        let within_s = self.row.counts.ended_within_s.or(length.seconds);
+        let by_count = || Some(transfer.read_bytes? * length.run_share? / within_s?);
         let (bodies, read) = (bodies(), transfer.read_bytes_per_s.or_else(by_count));
         // Nothing is less than something.
         let is_read = read > bodies;

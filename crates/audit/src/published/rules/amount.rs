@@ -31,7 +31,7 @@ pub(super) fn failed_share(subject: &Subject<'_>) -> Outcome {
     if share <= FAILED_SHARE {
         return Outcome::Passed;
     }
-    let rates = match (subject.rate_per_s(), subject.ok_per_s()) {
+    let rates = match (subject.ended_per_s(), subject.ok_per_s()) {
         (Some(all), Some(right)) => {
             format!(": {} ended, {} came out right", rate(all), rate(right))
         }
