@@ -161,6 +161,24 @@ fn answers_of_vegeta_may_come_after_the_attack() {
 }
 
 #[test]
+fn bodies_that_vegeta_keeps_nothing_of_are_none_that_were_empty() {
+    let dropped = overloaded(5000, 0.002).replace("1449060000", "0");
+    let rig = |body: Option<f64>| Rig {
+        planned_per_s: Some(500.0),
+        bodies: body.map(|bytes| (None, bytes)).into_iter().collect(),
+        link_bits_per_s: Some(10e9),
+        ..Rig::default()
+    };
+    assert_eq!(codes(&dropped, &rig(Some(289_812.0))), [""; 0]);
+    let audit = audited(&dropped, &rig(None));
+    let body = "the size of the right answers (--body)";
+    assert_eq!(missing(&audit, "network-bound"), body);
+    let kept = overloaded(5000, 0.002).replace("1449060000", "1449060");
+    let found = codes(&kept, &rig(Some(289_812.0)));
+    assert_eq!(found, ["impossible-bytes"]);
+}
+
+#[test]
 fn a_run_of_wrk2_without_an_answer_is_not_believable() {
     let text = "Running 30s test @ http://a/\n  2 threads and 10 connections\n  \
                 Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \

@@ -27,6 +27,7 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
             .sum(),
     };
     let sent = number(document, &["rate"])?.filter(|rate| *rate > 0.0);
+    let read = number(document, &["bytes_in", "total"])?;
     let rate = |rate: f64| ("rate".to_owned(), format!("{}/s", two_digits(rate)));
     Ok(Row {
         name: sent.map(rate).into_iter().collect(),
@@ -45,7 +46,8 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
         },
         latency: latency(document)?,
         transfer: Transfer {
-            read_bytes: number(document, &["bytes_in", "total"])?,
+            // What it keeps of a body is what it counts, and with `-max-body=0` it keeps none.
+            read_bytes: read.filter(|read| *read > 0.0 || ended == 0.0),
             ..Transfer::default()
         },
         ..Row::default()
