@@ -35,6 +35,9 @@ const FILLERS: [&str; 13] = [
     "of",
 ];
 
+/// What a name such as `read` may hold: bytes, or wrk's errors of sockets.
+pub(crate) const BYTES_OR_FAILED: &str = "bytes or failed";
+
 /// How many of them, from the first, name a length of time.
 const TIMES: usize = 7;
 
@@ -128,7 +131,6 @@ const WHOLE: [(&[&str], Quantity); 13] = [
             "bytes received",
             "data received",
             "received",
-            "read",
             "transfer",
             "transferred",
             "total data",
@@ -213,6 +215,12 @@ fn of_tokens(tokens: Vec<String>) -> Meaning {
         // `bytes_read` says its unit first.
         let first = all.first().filter(|first| **first == "bytes");
         return known(*quantity, unit.or(first.map(|_| Unit::Bytes(1.0))));
+    }
+    if joined == "read" {
+        return match unit {
+            Some(_) => known(Quantity::Bytes, unit),
+            None => Meaning::Ambiguous(BYTES_OR_FAILED),
+        };
     }
     if let Some(quantity) = statistic(&all) {
         return known(quantity, unit);
@@ -530,6 +538,7 @@ mod tests {
             ("duration", Quantity::Duration, None),
             ("bytes", Quantity::Bytes, Some(Unit::Bytes(1.0))),
             ("bytes_in", Quantity::Bytes, Some(Unit::Bytes(1.0))),
+            ("read (MB)", Quantity::Bytes, Some(Unit::Bytes(1e6))),
             ("body_bytes", Quantity::Body, Some(Unit::Bytes(1.0))),
             ("cpu_percent", Quantity::Cpu, Some(percent)),
             ("run", Quantity::Run, None),
@@ -557,7 +566,7 @@ mod tests {
         ] {
             assert_eq!(meaning(name), Meaning::Unknown, "{name}");
         }
-        for name in ["throughput", "rate", "latency_ms", "latency"] {
+        for name in ["throughput", "rate", "latency_ms", "latency", "read"] {
             assert!(matches!(meaning(name), Meaning::Ambiguous(_)), "{name}");
         }
     }

@@ -5,7 +5,7 @@ use crate::column::{ColumnRule, Quantity};
 use crate::csv::{self, Record};
 use crate::error::{ReadError, excerpt};
 use crate::figure::{Figure, number, number_with_unit};
-use crate::header::{Meaning, meaning};
+use crate::header::{BYTES_OR_FAILED, Meaning, meaning};
 use crate::row::{Counts, Load, Row, Transfer};
 use crate::unit::{KNOWN, Unit};
 
@@ -154,6 +154,12 @@ fn column(
                 unknown.push(name.to_owned());
                 (Quantity::Name, None)
             }
+            // As in wrk's own line, `1.11GB read`.
+            Meaning::Ambiguous(BYTES_OR_FAILED)
+                if cells().all(|cell| says_unit(cell, Quantity::Bytes)) =>
+            {
+                (Quantity::Bytes, None)
+            }
             Meaning::Ambiguous(which) => {
                 return Err(format!(
                     "column `{name}` may hold more than one thing ({which}): say which one, as in \
@@ -196,13 +202,18 @@ fn only_unit(quantity: Quantity) -> Option<Unit> {
     }
 }
 
-/// Whether a cell needs no unit from its header: it carries one, or holds nothing, or 0.
+/// Whether a cell needs no unit from its header: it carries one, or holds nothing, or 0. No bytes
+/// at all are none in any unit, but a column of them may count something else.
 fn says_unit(cell: &str, quantity: Quantity) -> bool {
     let carried = number_with_unit(cell);
     let fits = |unit: Unit| quantity.units().iter().any(|one| one.is_like(unit));
+    let is_of_bytes = matches!(
+        quantity,
+        Quantity::Body | Quantity::Bytes | Quantity::BytesRate
+    );
     is_nothing(cell)
         || carried.is_some_and(|(_, unit)| fits(unit))
-        || number(cell).is_some_and(|figure| figure.value == 0.0)
+        || number(cell).is_some_and(|figure| figure.value == 0.0 && !is_of_bytes)
 }
 
 /// Whether cells count rows from 0 or 1, as the column without a name that pandas and R write.

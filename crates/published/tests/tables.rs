@@ -159,6 +159,30 @@ fn a_table_without_errors_needs_no_unit_for_them() {
 }
 
 #[test]
+fn errors_of_sockets_are_no_bytes() {
+    let of_wrk = "connections,requests,mean_ms,connect,read,write,timeout\n10,900,3,0,0,0,0\n";
+    let error = csv(of_wrk, &[]).unwrap_err();
+    let expected = "column `read` may hold more than one thing (bytes or failed): say which one, \
+                    as in --column 'bytes=read:UNIT', or --column 'ignore=read'";
+    assert_eq!(error.problem, expected);
+    let row = csv(of_wrk, &["failed=read:count"]).unwrap().rows.remove(0);
+    assert_eq!(
+        (row.counts.failed, row.transfer.read_bytes),
+        (Some(0.0), None)
+    );
+    // Cells with units say what they are.
+    let row = csv("requests,read\n900,1.5MB\n", &[])
+        .unwrap()
+        .rows
+        .remove(0);
+    assert_eq!(row.transfer.read_bytes, Some(1.5e6));
+    for name in ["received", "body"] {
+        let error = csv(&format!("requests,{name}\n5,0\n6,0\n"), &[]).expect_err(name);
+        assert!(error.problem.contains("names no unit"), "{error}");
+    }
+}
+
+#[test]
 fn a_comma_or_a_case_that_leaves_a_number_open_is_an_error() {
     for (text, line, part) in [
         (
