@@ -178,6 +178,23 @@ fn bodies_that_vegeta_keeps_nothing_of_are_none_that_were_empty() {
     assert_eq!(found, ["impossible-bytes"]);
 }
 
+/// wrk counts no error where the server closes a connection between two answers.
+#[test]
+fn too_few_in_flight_may_be_the_servers_doing() {
+    let text = "Running 10s test @ http://a/\n  1 threads and 10 connections\n  \
+                Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+                Latency     5.00ms   10.00us   9.00ms    89.12%\n  \
+                10000 requests in 10.00s, 1.00MB read\nRequests/sec: 1000.00\n";
+    let row = &audited(text, &Rig::default()).rows[0];
+    let [little] = row.findings.as_slice() else {
+        panic!("{:?}", row.findings);
+    };
+    let causes = "they waited for no answer that is counted: the generator was late, connected, \
+                  rested or kept a rate (--rate), or the server broke connections off or had not \
+                  answered by the end";
+    assert!(little.text.ends_with(causes), "{}", little.text);
+}
+
 #[test]
 fn a_run_of_wrk2_without_an_answer_is_not_believable() {
     let text = "Running 30s test @ http://a/\n  2 threads and 10 connections\n  \

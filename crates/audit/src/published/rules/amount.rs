@@ -163,22 +163,8 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
         time(mean_s),
         amount(in_flight.value)
     );
-    if short > limit && are_waits_unknown(subject, short - limit, least) {
-        return Outcome::Missing(TIMED);
-    }
     if short > limit {
-        let untimed = if subject.row.counts.untimed > 0.0 {
-            "; requests without an answer in time have no latency here"
-        } else {
-            ""
-        };
-        let text = format!(
-            "{law}, of {} clients: for at least {} of their time they waited for no answer, \
-             because the generator was late, connected or rested{untimed}",
-            amount(least),
-            percent(short)
-        );
-        return found(Code::Little, short, limit, text);
+        return too_few(subject, &law, (short, limit), least);
     }
     if subject.row.latency.corrected {
         // What the tool added hides how many too few there were, and too many say nothing.
@@ -196,6 +182,28 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
         return found(Code::Little, over, limit, text);
     }
     Outcome::Passed
+}
+
+/// Too few in flight. The generator may have kept the clients from sending. Or the server's answers
+/// never came: tools leave out what they broke off, and to some it is no error where the server
+/// closes a connection.
+fn too_few(subject: &Subject<'_>, law: &str, (short, limit): (f64, f64), clients: f64) -> Outcome {
+    if are_waits_unknown(subject, short - limit, clients) {
+        return Outcome::Missing(TIMED);
+    }
+    let untimed = if subject.row.counts.untimed > 0.0 {
+        "; requests without an answer in time have no latency here"
+    } else {
+        ""
+    };
+    let text = format!(
+        "{law}, of {} clients: for at least {} of their time they waited for no answer that is \
+         counted: the generator was late, connected, rested or kept a rate (--rate), or the server \
+         broke connections off or had not answered by the end{untimed}",
+        amount(clients),
+        percent(short)
+    );
+    found(Code::Little, short, limit, text)
 }
 
 /// Whether requests that have no latency may have kept so many more clients waiting: each of them
