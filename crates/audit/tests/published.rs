@@ -197,7 +197,7 @@ fn on_the_schedule_of_vegeta_no_number_of_clients_is_expected_but_a_mean_is() {
     // 500/s x 0.39 ms: a fifth of a request in flight, of as many clients as it takes.
     assert_eq!(codes(&text, &rig), [""; 0]);
     let unknown = missing(&audited(&text, &rig));
-    let rate = "the rate that was asked for (--rate)";
+    let rate = "the rate that was asked for (--rate), or for a closed loop --rate 0 and --clients";
     assert!(unknown.contains(&("little", rate)), "{unknown:?}");
     // 0.39 ms are less than a hundredth of 100 ms.
     let long = text

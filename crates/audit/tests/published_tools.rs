@@ -195,6 +195,47 @@ fn too_few_in_flight_may_be_the_servers_doing() {
     assert!(little.text.ends_with(causes), "{}", little.text);
 }
 
+/// Of 10 s with `-rate=0`: so many requests, their mean, and how long the last one took.
+fn closed(requests: u32, mean_ns: u32, wait_s: f64) -> String {
+    let (rate, wait_ns) = (f64::from(requests) / 10.0, wait_s * 1e9);
+    format!(
+        r#"{{"latencies": {{"mean": {mean_ns}, "99th": {mean_ns}, "max": 5000000000}},
+        "requests": {requests}, "rate": {rate}, "duration": 10000000000, "wait": {wait_ns},
+        "status_codes": {{"200": {requests}}}}}"#
+    )
+}
+
+#[test]
+fn a_closed_loop_of_vegeta_is_held_against_its_clients() {
+    let rig = |clients| Rig {
+        clients,
+        planned_per_s: Some(0.0),
+        ..Rig::default()
+    };
+    let many = rig(Some(50.0));
+    let full = audited(&closed(25_000, 20_000_000, 0.02), &many);
+    assert_eq!(full.rows[0].findings, []);
+    for code in ["little", "schedule-kept"] {
+        assert_eq!(missing(&full, code), "", "{code}");
+    }
+    let late = closed(25_000, 15_000_000, 0.02);
+    assert_eq!(codes(&late, &many), ["little"]);
+    // The one client waited for 5 s after it had sent the last of 1,001 requests.
+    let mut one = audited(&closed(1001, 14_985_015, 5.0), &rig(Some(1.0)));
+    assert_eq!(one.rows.remove(0).findings, []);
+    // Nothing else says that there was no rate, nor how many clients there were.
+    let rate = "the rate that was asked for (--rate), or for a closed loop --rate 0 and --clients";
+    let unsaid = Rig {
+        planned_per_s: None,
+        ..many.clone()
+    };
+    for code in ["little", "schedule-kept"] {
+        assert_eq!(missing(&audited(&late, &unsaid), code), rate, "{code}");
+    }
+    let clients = "the number of clients (--clients)";
+    assert_eq!(missing(&audited(&late, &rig(None)), "little"), clients);
+}
+
 #[test]
 fn a_run_of_wrk2_without_an_answer_is_not_believable() {
     let text = "Running 30s test @ http://a/\n  2 threads and 10 connections\n  \

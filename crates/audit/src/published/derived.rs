@@ -189,7 +189,16 @@ impl<'a> Subject<'a> {
 
     /// Whether requests were sent on a schedule, so that as many are in flight as it takes.
     pub(super) fn is_scheduled(&self) -> bool {
-        self.planned_per_s().is_some() || self.row.load.scheduled
+        let is_by_tool = self.row.load.scheduled && !self.is_without_rate();
+        self.planned_per_s().is_some() || is_by_tool
+    }
+
+    /// Whether the user says that no rate was asked for. Only a tool that prints no clients may
+    /// have gone without a schedule, as vegeta does with `-rate=0`; wrk2 always has one.
+    pub(super) fn is_without_rate(&self) -> bool {
+        let load = &self.row.load;
+        let is_without = self.rig.planned_per_s.is_some_and(|rate| rate <= 0.0);
+        is_without && load.planned_per_s.is_none() && load.clients.is_none()
     }
 
     /// The mean, where it is of the very requests that the quantiles are of: where the tool has

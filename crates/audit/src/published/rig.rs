@@ -23,7 +23,7 @@ pub struct Rig {
     pub streams: Option<f64>,
     /// Rest of a client between two requests.
     pub think_s: Option<f64>,
-    /// Requests a second that the generator was asked for.
+    /// Requests a second that the generator was asked for; 0 if it was asked for no rate.
     pub planned_per_s: Option<f64>,
     /// Requests a second that the generator reached against a null server.
     pub ceiling_per_s: Option<f64>,

@@ -63,8 +63,9 @@ pub(crate) struct RigFlags {
     /// Rest of a client between an answer and its next request
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) think: Option<Duration>,
-    /// Requests per second that the generator was asked for
-    #[arg(long, value_name = "N", value_parser = positive)]
+    /// Requests per second that the generator was asked for; 0 if it was asked for no rate, as
+    /// with vegeta's -rate=0
+    #[arg(long, value_name = "N", value_parser = not_negative)]
     pub(crate) rate: Option<f64>,
     /// Requests per second that the generator reaches against a null server
     #[arg(long, value_name = "N", value_parser = positive)]
@@ -129,6 +130,13 @@ fn length(text: &str) -> Result<Duration, String> {
     }
 }
 
+fn not_negative(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|number: &f64| number.is_finite() && *number >= 0.0)
+        .ok_or_else(|| format!("`{text}` is not a number of 0 or more"))
+}
+
 fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
     number
@@ -154,6 +162,7 @@ mod tests {
             assert!(link(wrong).is_err(), "{wrong}");
         }
         assert!(length("0s").is_err() && length("30s").is_ok());
+        assert!(not_negative("-1").is_err() && not_negative("0") == Ok(0.0));
         assert!(positive("0").is_err() && positive("inf").is_err() && positive("1e3").is_ok());
     }
 }

@@ -15,6 +15,8 @@ use crate::published::sentence::{amount, percent, rate, time};
 const FAILED: &str = "how many requests failed";
 const FAILED_OF_K6: &str = "how many requests failed (`http_req_failed`, which k6 has since 0.31)";
 const RATE: &str = "the rate that was asked for (--rate)";
+const RATE_OR_NONE: &str = "the rate that was asked for (--rate), or for a closed loop --rate 0 \
+                            and --clients";
 const STREAMS: &str = "how many requests each client may have in flight, as with h2load -m, oha -p \
                        or k6's http.batch (--streams)";
 const TIMED: &str = "latencies of requests without an answer in time";
@@ -134,7 +136,7 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
         return Outcome::Passed;
     }
     if subject.is_scheduled() {
-        return Outcome::Missing(RATE);
+        return Outcome::Missing(no_planned(subject));
     }
     let clients = subject.clients();
     let (Some(least), Some(most)) = (clients.in_flight_least(), clients.in_flight_most()) else {
@@ -152,7 +154,8 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     let window = subject.length.seconds.unwrap_or(DURATION_S_MIN);
     let limit = LITTLE_SHARE.max(2.0 * tail / window);
     let short = (least - rest - in_flight.high()) / least;
-    let over = (in_flight.low() + rest - most) / most;
+    // The last answers may have come when nothing was sent any more.
+    let over = (in_flight.low() * sending_share(subject) + rest - most) / most;
     // Requests that went on after the end have a finding of their own.
     let is_longer = subject
         .longest()
@@ -182,6 +185,13 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
         return found(Code::Little, over, limit, text);
     }
     Outcome::Passed
+}
+
+/// What part of the time until the last request had ended was spent sending.
+fn sending_share(subject: &Subject<'_>) -> f64 {
+    let of = |within_s: f64| Some(subject.length.seconds? / within_s);
+    let within_s = subject.row.counts.ended_within_s;
+    within_s.and_then(of).unwrap_or(1.0)
 }
 
 /// Too few in flight. The generator may have kept the clients from sending. Or the server's answers
@@ -216,6 +226,15 @@ fn are_waits_unknown(subject: &Subject<'_>, share: f64, clients: f64) -> bool {
     are_many || untimed / clients >= share && untimed > 0.0
 }
 
+/// What is missing where nothing says which rate was asked for, or that none was.
+fn no_planned(subject: &Subject<'_>) -> &'static str {
+    let load = &subject.row.load;
+    match load.scheduled && load.clients.is_none() {
+        true => RATE_OR_NONE,
+        false => RATE,
+    }
+}
+
 /// R7: what was due and not sent is missing from every figure.
 pub(super) fn schedule_kept(subject: &Subject<'_>) -> Outcome {
     let unsent = subject.row.load.unsent.filter(|unsent| *unsent > 0.0);
@@ -232,9 +251,9 @@ pub(super) fn schedule_kept(subject: &Subject<'_>) -> Outcome {
     }
     let Some(planned) = subject.planned_per_s() else {
         // A closed loop has no schedule.
-        let needs_one = subject.clients().count.is_none() || subject.is_scheduled();
-        return match needs_one {
-            true => Outcome::Missing(RATE),
+        let is_closed = subject.clients().count.is_some() || subject.is_without_rate();
+        return match !is_closed || subject.is_scheduled() {
+            true => Outcome::Missing(no_planned(subject)),
             false => Outcome::Passed,
         };
     };
