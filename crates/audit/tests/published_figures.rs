@@ -70,6 +70,23 @@ fn seconds(duration_s: f64) -> Rig {
 }
 
 #[test]
+fn where_slow_requests_excuse_every_client_little_has_not_passed() {
+    let header = "clients,duration_s,requests,mean_ms,p99_ms,max_ms";
+    let little = |cells: &str| -> Vec<&'static str> {
+        let audit = audited(&format!("{header}\n{cells}\n"), &Rig::default());
+        assert_eq!(audit.rows[0].findings, [], "{cells}");
+        let all = audit.not_checked.iter();
+        let little = all.filter(|it| it.code.name() == "little");
+        little.map(|it| it.missing).collect()
+    };
+    // 20 of 100 clients, and p99 half as long as the run.
+    let long = "a measurement that is long beside its slowest requests";
+    assert_eq!(little("100,30,3000,200,15000,16000"), [long]);
+    // A quarter of the run excuses half of the clients, and more were busy.
+    assert_eq!(little("100,30,3000,600,7500,8000"), [""; 0]);
+}
+
+#[test]
 fn a_stated_rate_counts_more_than_a_flag_of_the_duration() {
     let header = "clients,requests,rps,mean_ms";
     let rig = Rig {

@@ -19,6 +19,7 @@ const RATE_OR_NONE: &str = "the rate that was asked for (--rate), or for a close
                             and --clients";
 const STREAMS: &str = "how many requests each client may have in flight, as with h2load -m, oha -p \
                        or k6's http.batch (--streams)";
+const LONG: &str = "a measurement that is long beside its slowest requests";
 const TIMED: &str = "latencies of requests without an answer in time";
 
 /// R17: a measurement in which requests fail is not one of what they would have cost.
@@ -183,6 +184,10 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
             amount(most)
         );
         return found(Code::Little, over, limit, text);
+    }
+    // Not even clients that all rested would be too few.
+    if limit >= 1.0 && over <= limit {
+        return Outcome::Missing(LONG);
     }
     Outcome::Passed
 }
