@@ -33,6 +33,8 @@ struct Column {
     /// One unit of the last digit of its most exact number: 0.7 among numbers such as 0.53 was 0.70
     /// before somebody dropped the zero.
     step: f64,
+    /// Whether some number of it has a point that cannot stand between thousands.
+    has_decimals: bool,
 }
 
 pub(crate) fn read(text: &str, rules: &[ColumnRule]) -> Result<Table, ReadError> {
@@ -176,6 +178,7 @@ fn column(
         quantity,
         unit: unit.or_else(|| only_unit(quantity)),
         step: steps.fold(f64::INFINITY, f64::min),
+        has_decimals: cells().any(|cell| number(cell).is_some() && is_decimal(cell)),
     };
     let needs_unit = column.unit.is_none() && !quantity.units().is_empty();
     if needs_unit && !cells().all(|cell| says_unit(cell, quantity)) {
@@ -324,12 +327,18 @@ impl Reader<'_> {
     fn doubt(&self, column: &Column, cell: &str) -> Option<String> {
         const WHOLE: &str = "whole number, such as 1234";
         const POINT: &str = "number without a comma, such as 0.123 or 1234";
+        const RATE: &str = "number such as 35.41 or 35409";
         let is_runs = |column: &Column| column.quantity == Quantity::Runs;
         let in_thousands = is_pieces(column) && is_in_thousands(cell);
+        let is_rate = matches!(column.unit, Some(Unit::PerS(_)));
         let (expected, why) = match self.marks_between {
             Some(marks) if in_thousands => {
                 let why = format!("between {marks} a point may stand between thousands");
                 (WHOLE, why)
+            }
+            Some(marks) if is_rate && !column.has_decimals && is_in_thousands(cell) => {
+                let why = format!("between {marks} a point may stand between thousands");
+                (RATE, why)
             }
             Some(marks) if is_decimal_or_thousands(cell) => {
                 let why = format!("between {marks} a comma may be a decimal point");
@@ -382,6 +391,11 @@ fn is_in_thousands(cell: &str) -> bool {
         && are_digits(whole)
         && are_digits(rest)
         && !whole.starts_with('0')
+}
+
+/// Whether a number has a point that cannot stand between thousands: `127.1`, `1270.116`.
+fn is_decimal(cell: &str) -> bool {
+    cell.contains('.') && !is_in_thousands(cell)
 }
 
 /// Whether a number has one comma and no point: `1,234`, or `0,22 ms`.

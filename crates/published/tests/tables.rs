@@ -183,6 +183,55 @@ fn errors_of_sockets_are_no_bytes() {
 }
 
 #[test]
+fn tables_as_people_publish_them() {
+    // The fields of TechEmpower's raw results.
+    let text = "framework,connections,totalRequests,latencyAvg,latencyMax,latencyStdev\n\
+                actix,256,1000000,1.11ms,12.3ms,0.5ms\n";
+    let published = csv(text, &[]).unwrap();
+    assert_eq!(published.unknown, ["framework", "latencyStdev"]);
+    let row = &published.rows[0];
+    assert_eq!(
+        (row.load.clients, row.counts.ended),
+        (Some(256.0), Some(1e6))
+    );
+    let times = [row.latency.mean, row.latency.max].map(|time| time.unwrap().value.round());
+    assert_eq!(times, [1.11e6, 12.3e6]);
+    let german = |rate: &str| {
+        let header = "Server;VUs;req/s;Lat p50 (us);Lat p99 (us);Mbps;Errors (%)";
+        csv(
+            &format!("{header}\nnginx;50;{rate};820;2400;941.5;0.02\n"),
+            &[],
+        )
+    };
+    let row = german("35409.2").unwrap().rows.remove(0);
+    assert_eq!(row.counts.rate_per_s.unwrap().value, 35_409.2);
+    assert_eq!(quantiles(&row), [(0.5, 820e3), (0.99, 2.4e6)]);
+    assert_eq!(row.transfer.read_bytes_per_s, Some(941.5 * 125e3));
+    assert_eq!(row.counts.failed_share, Some(0.02 * 0.01));
+    for (rate, part) in [
+        (
+            "35.409,2",
+            "a number of 0 or more, such as 1234.5, found `35.409,2`",
+        ),
+        (
+            "35409,2",
+            "between semicolons a comma may be a decimal point",
+        ),
+        (
+            "35.409",
+            "`req/s`: expected a number such as 35.41 or 35409, found `35.409`: between \
+             semicolons a point may stand between thousands",
+        ),
+    ] {
+        let error = german(rate).expect_err(rate);
+        assert!(error.problem.contains(part), "{error}");
+    }
+    // Another number of the column says that it is a decimal point.
+    let rates = csv("server;req/s\na;35.409\nb;7.5\n", &[]).unwrap();
+    assert_eq!(rates.rows[0].counts.rate_per_s.unwrap().value, 35.409);
+}
+
+#[test]
 fn a_comma_or_a_case_that_leaves_a_number_open_is_an_error() {
     for (text, line, part) in [
         (
