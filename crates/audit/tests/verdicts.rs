@@ -451,33 +451,54 @@ fn other_programs_in_a_part_of_the_window_are_in_its_slowest_requests() {
     assert_eq!(reported(&for_half_a_second(0.2)), [""; 0]);
 }
 
+/// Counters of a server that were read at `from_s`, and 20 ms after a window of 5 s, between which
+/// it counted so many connections and requests.
+fn counters(from_s: f64, accepts: u64, requests: u64) -> ServerCounters {
+    let reading = |at_s, accepts, requests| CounterReading {
+        at_s,
+        accepts: Some(accepts),
+        requests: Some(requests),
+    };
+    ServerCounters {
+        source: CounterSource::StubStatus,
+        url: String::new(),
+        before: reading(from_s, 11, 7),
+        after: reading(5.02, 11 + accepts, 7 + requests),
+    }
+}
+
 #[test]
 fn connections_that_the_engine_did_not_make_are_somebody_elses() {
     let accepted = |accepts: u64| {
         judge(SOUND, move |trial| {
-            let requests = result(trial).requests.completed;
-            let reading = |at_s, accepts, requests| CounterReading {
-                at_s,
-                accepts: Some(accepts),
-                requests: Some(requests),
-            };
-            trial.usage.server_counters = Some(ServerCounters {
-                source: CounterSource::StubStatus,
-                url: String::new(),
-                before: reading(-0.05, 11, 7),
-                after: reading(5.02, 11 + accepts, 8 + requests),
-            });
+            let requests = result(trial).requests.completed + 1;
+            trial.usage.server_counters = Some(counters(-0.05, accepts, requests));
         })
     };
-    assert_eq!(
-        reported(&accepted(1)),
-        [""; 0],
-        "none but that of the reading"
-    );
+    let none = [""; 0];
+    assert_eq!(reported(&accepted(1)), none, "but that of the reading");
     let strangers = accepted(500);
     let weakened = ["server-counted: rate suspect, counts suspect"];
     assert_eq!(reported(&strangers), weakened);
     assert!(text_of(&strangers, Code::ServerCounted).contains("somebody else connected"));
+}
+
+#[test]
+fn a_server_that_was_faster_in_the_warm_up_counted_what_it_answered() {
+    let counted = |of_others: u64| {
+        judge(SOUND, move |trial| {
+            let measured = result(trial);
+            let mut part = measured.intervals[0].clone();
+            (part.start_s, part.length_s) = (-0.4, 0.4);
+            part.ok = measured.requests.completed;
+            measured.warmup = vec![part];
+            let requests = 2 * measured.requests.completed + of_others;
+            trial.usage.server_counters = Some(counters(-0.4, 1, requests));
+        })
+    };
+    assert_eq!(reported(&counted(0)), [""; 0]);
+    let weakened = ["server-counted: rate suspect, counts suspect"];
+    assert_eq!(reported(&counted(10_000_000)), weakened);
 }
 
 #[test]

@@ -357,6 +357,7 @@ impl Ledger {
     #[inline(always)]
     fn end_any(&mut self, done: u64, origin: &Origin) {
         self.advance(done);
+        self.clock.looks.end(done);
         self.last_done = done;
         self.in_flight -= 1;
         if self.clock.is_unsettled {

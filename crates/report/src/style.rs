@@ -2,6 +2,8 @@
 //!
 //! Colours never change a character, and nothing here measures a coloured string.
 
+use std::collections::HashSet;
+
 /// Spaces between two columns.
 pub(crate) const GAP: usize = 2;
 /// Narrowest width that is respected; below it words are cut off by the terminal.
@@ -191,9 +193,53 @@ impl Grid {
         line
     }
 
-    /// Grids of some of the columns each, none wider than `width` unless a single column is; the
-    /// first `kept` columns stand in all of them.
-    pub(crate) fn split(&self, kept: usize, width: usize) -> Vec<Self> {
+    /// Grids of some of the columns each, none wider than `width` unless a single column is.
+    ///
+    /// The first columns by which rows differ stand in all of them. Where these take too much
+    /// room, the first does, and each row has a number.
+    pub(crate) fn split(&self, width: usize) -> Vec<Self> {
+        if self.width() <= width {
+            return vec![self.clone()];
+        }
+        let widths = self.widths();
+        let leads =
+            |kept: usize| -> usize { widths.iter().take(kept).map(|width| width + GAP).sum() };
+        let widest = |kept: usize| widths.iter().skip(kept).max().copied().unwrap_or(0);
+        match (1..widths.len()).find(|kept| self.differ_by(*kept)) {
+            Some(kept) if leads(kept) + widest(kept) <= width => self.parts(kept, width),
+            Some(1) => self.parts(1, width),
+            _ => self.numbered().parts(2, width),
+        }
+    }
+
+    /// Whether no two rows are the same in the first columns.
+    fn differ_by(&self, kept: usize) -> bool {
+        let mut seen = HashSet::new();
+        let mut rows = self.rows.iter();
+        rows.all(|row| {
+            let lead = row.iter().take(kept).map(|field| field.text.as_str());
+            seen.insert(lead.collect::<Vec<_>>())
+        })
+    }
+
+    /// The same with the number of each row before it.
+    fn numbered(&self) -> Self {
+        let number = GridColumn {
+            head: vec!["#".to_owned()],
+            right: true,
+        };
+        let rows = self.rows.iter().enumerate().map(|(index, row)| {
+            let number = GridField::new((index + 1).to_string());
+            [number].into_iter().chain(row.iter().cloned()).collect()
+        });
+        Self {
+            columns: [number].into_iter().chain(self.columns.clone()).collect(),
+            rows: rows.collect(),
+        }
+    }
+
+    /// Groups of columns as wide as `width` allows; the first `kept` stand in all of them.
+    fn parts(&self, kept: usize, width: usize) -> Vec<Self> {
         let widths = self.widths();
         let lead: usize = widths.iter().take(kept).map(|width| width + GAP).sum();
         let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -261,12 +307,36 @@ mod tests {
 
     #[test]
     fn a_wide_grid_becomes_several_that_repeat_the_first_column() {
-        let parts = grid().split(1, 12);
+        let parts = grid().split(12);
         assert_eq!(parts.len(), 2);
         assert_eq!(
             parts[1].lines(false, false),
             ["name     two", "a     22,222"]
         );
+    }
+
+    /// Rows of a table of which the first two columns say what they are about.
+    fn pairs() -> Grid {
+        let mut grid = grid();
+        let rows = [["a", "one", "22,222"], ["a", "two", "1"]];
+        grid.rows = rows.map(|row| row.map(GridField::new).to_vec()).to_vec();
+        grid.columns.push(grid.columns[2].clone());
+        for row in &mut grid.rows {
+            row.push(GridField::new("third"));
+        }
+        grid
+    }
+
+    #[test]
+    fn rows_can_be_told_apart_in_each_part() {
+        let last = |width| {
+            let parts = pairs().split(width);
+            parts.last().map(|part| part.lines(false, false))
+        };
+        let by_name = ["name  one    two", "a     one  third", "a     two  third"];
+        assert_eq!(last(17), Some(by_name.map(str::to_owned).to_vec()));
+        let by_number = ["#  name    two", "1  a     third", "2  a     third"];
+        assert_eq!(last(16), Some(by_number.map(str::to_owned).to_vec()));
     }
 
     #[test]

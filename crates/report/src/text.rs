@@ -138,7 +138,7 @@ fn table(lines: &mut Vec<String>, table: &Table, options: TextOptions<'_>) {
         .filter(|index| table.columns[*index].extent <= Extent::Full)
         .collect();
     let grid = grid(table, &shown);
-    for (index, part) in grid.split(1, options.width).iter().enumerate() {
+    for (index, part) in grid.split(options.width).iter().enumerate() {
         if index > 0 {
             lines.push(String::new());
         }

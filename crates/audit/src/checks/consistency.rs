@@ -1,7 +1,7 @@
 //! Laws that counts and times must obey whatever the server does (family F).
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{Balance, Histogram, LoadResult};
+use bakeoff_record::{Balance, Histogram, LoadResult, ServerCounters};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
@@ -347,9 +347,25 @@ fn origin_asked(subject: &Subject<'_>) -> Check {
     Check::new(Code::OriginAsked, level, text).figures(share, 1.0 - ORIGIN_SHARE)
 }
 
-/// The server's own counts of requests and connections against ours. They are read before the
-/// window opens and after it closes, so that they may hold more than the window and never less.
-/// Most connections are older than the window, so those accepted in it can only be too many: then
+/// About how many requests ended between the readings of the server's counters and not in the
+/// window. A server need not be as fast in the warm-up as in the window, so that what ended there is
+/// counted where the record holds it.
+fn ended_aside(result: &LoadResult, counters: &ServerCounters) -> f64 {
+    let (from_s, to_s) = (counters.before.at_s, counters.after.at_s);
+    let per_s = result.requests.completed as f64 / result.measured_s;
+    let before_s = (-from_s).max(0.0);
+    let known = result.warmup.iter().map(|part| {
+        let since_s = (part.start_s + part.length_s - from_s).clamp(0.0, part.length_s);
+        (part.ok + part.errors) as f64 * since_s / part.length_s.max(1e-9)
+    });
+    let warmup = known.sum::<f64>();
+    let after_s = (to_s - result.measured_s).max(0.0);
+    warmup.max(before_s * per_s) + after_s * per_s
+}
+
+/// The server's own counts of requests and connections against ours. They are read in the warm-up
+/// and after the window closes, so that they may hold more than the window and never less. Most
+/// connections are older than the window, so those accepted in it can only be too many: then
 /// somebody else connected as well.
 fn server_counted(subject: &Subject<'_>) -> Option<Check> {
     let counters = subject.trial.usage.server_counters.as_ref()?;
@@ -360,9 +376,8 @@ fn server_counted(subject: &Subject<'_>) -> Option<Check> {
     let result = subject.result;
     let load = &result.load;
     let edge = f64::from(load.clients()) * f64::from(load.streams);
-    let span_s = counters.after.at_s - counters.before.at_s;
-    let beyond = (span_s - result.measured_s).max(0.0) / result.measured_s;
     let ours = result.requests.completed as f64;
+    let aside = ended_aside(result, counters);
     // Requests that no server answered, such as refused ones, it cannot have counted.
     let seen = result.requests.ok as f64;
     let share = theirs as f64 / ours.max(1.0);
@@ -372,7 +387,7 @@ fn server_counted(subject: &Subject<'_>) -> Option<Check> {
         count(result.requests.completed)
     );
     let few = (theirs as f64) < seen * (1.0 - COUNTED_SHARE) - edge;
-    let many = theirs as f64 > ours * (1.0 + COUNTED_SHARE + beyond) + edge + ASIDE;
+    let many = theirs as f64 > (ours + aside) * (1.0 + COUNTED_SHARE) + edge + ASIDE;
     let attempts = result.connections.opened + result.connections.failed;
     let most = attempts as f64 * (1.0 + COUNTED_SHARE) + ASIDE;
     // A connection of QUIC is more than one to some servers.

@@ -3,6 +3,10 @@
 //! Within its step a look comes at another moment each time. What happens on a machine comes with
 //! its timer: with 250 ticks a second, looks every 10 ms would see two moments of a tick only, and
 //! where something takes the processor at each tick, always or never what that does.
+//!
+//! In an open loop an answer ends when it arrived, also where the engine reads it later: looks in
+//! between are corrected then. Otherwise they would say how late the engine reads, and contradict
+//! the latencies, which do not hold that.
 
 use bakeoff_record::InFlight;
 
@@ -20,6 +24,8 @@ pub(super) struct Looks {
     step: u64,
     start: Option<u64>,
     next: u64,
+    /// When the last look was due; 0 before.
+    last: u64,
     counts: Vec<u64>,
 }
 
@@ -30,6 +36,7 @@ impl Looks {
             step: STEP,
             start: Some(start),
             next: start,
+            last: 0,
             counts: Vec::new(),
         };
     }
@@ -43,16 +50,41 @@ impl Looks {
     }
 
     pub(super) fn look(&mut self, in_flight: u64) {
+        self.last = self.next;
         self.counts.push(in_flight);
         if self.counts.len() == LOOKS_MAX {
             InFlight::thin(&mut self.counts);
             self.step *= 2;
         }
-        let since = self.step.saturating_mul(self.counts.len() as u64);
+        self.next = self.due(self.counts.len());
+    }
+
+    /// A request ended at `done`: looks after that, which found it in flight, did so because the
+    /// engine had not read its answer.
+    #[inline(always)]
+    pub(super) fn end(&mut self, done: u64) {
+        if done < self.last {
+            self.correct(done);
+        }
+    }
+
+    #[cold]
+    fn correct(&mut self, done: u64) {
+        for index in (0..self.counts.len()).rev() {
+            if self.due(index) <= done {
+                return;
+            }
+            self.counts[index] = self.counts[index].saturating_sub(1);
+        }
+    }
+
+    /// When the look is due that has this place in `counts`.
+    fn due(&self, index: usize) -> u64 {
+        let since = self.step.saturating_mul(index as u64);
         let start = self.start.unwrap_or(u64::MAX);
-        self.next = start
+        start
             .saturating_add(since)
-            .saturating_add(within(since / STEP));
+            .saturating_add(within(since / STEP))
     }
 
     /// Ends the looks.
@@ -109,6 +141,26 @@ mod tests {
             let seen: u64 = looks.take().counts.iter().sum();
             assert!((240..=260).contains(&seen), "{seen} of 1000");
         }
+    }
+
+    #[test]
+    fn what_had_arrived_before_a_look_was_not_in_flight() {
+        let mut looks = looks(|_| 3, 4);
+        let [second, third] = [1, 2].map(|index| looks.due(index));
+        looks.end(second);
+        looks.end(third - 1);
+        looks.end(u64::MAX);
+        assert_eq!(looks.take().counts, [3, 3, 1, 1]);
+    }
+
+    #[test]
+    fn looks_are_corrected_also_after_every_other_one_was_forgotten() {
+        let mut looks = looks(|_| 2, LOOKS_MAX as u64 + 5);
+        let kept = looks.counts.len();
+        let third_last = looks.due(kept - 3);
+        looks.end(third_last);
+        let counts = looks.take().counts;
+        assert_eq!(counts[kept - 4..], [2, 2, 1, 1]);
     }
 
     #[test]

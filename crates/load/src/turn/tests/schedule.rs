@@ -514,3 +514,34 @@ fn each_part_of_the_window_says_how_its_requests_failed() {
     assert_eq!(counts.iter().sum::<u64>(), 10, "{counts:?}");
     assert_eq!(result.outcomes.of(Outcome::Status), 10);
 }
+
+/// Answers that lie in the kernel while the engine is at work are in flight no longer: what the
+/// looks see agrees with what the requests took.
+#[test]
+fn looks_see_what_has_not_arrived_however_late_it_is_read() {
+    let mut spec = open(900.0, 100);
+    spec.load.duration_s = 19.0;
+    if let LoadModel::Open { arrival, .. } = &mut spec.load.model {
+        *arrival = bakeoff_plan::Arrival::Poisson;
+    }
+    // A turn takes many times as long as an answer.
+    let costs = Costs {
+        call_ns: us(300),
+        byte_ns: 0,
+    };
+    let (mut seen, mut took) = (0.0, 0.0);
+    for seed in 1..=5 {
+        spec.seed = seed;
+        let server = Server::after(us(20));
+        let result = play_at(&spec, server, costs, &Control::default()).result;
+        let counts = &result.observed.in_flight.counts;
+        seen += counts.iter().sum::<u64>() as f64 / counts.len() as f64;
+        let mean_ns = result.service.mean().expect("there are answers");
+        let total_s = mean_ns * result.service.count() as f64 / 1e9;
+        took += total_s / result.measured_s;
+    }
+    assert!(
+        (0.95..1.05).contains(&(seen / took)),
+        "{seen} seen, {took} expected"
+    );
+}
