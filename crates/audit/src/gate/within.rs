@@ -194,22 +194,33 @@ impl<'c, 'r> Family<'c, 'r> {
         row
     }
 
-    /// What two runs of one server differ by is no news of another server. Their median ratio
-    /// counts here, not its interval: the row's own interval has the noise of the rounds already.
+    /// What two runs of one server differ by is no news of another server. Where they differ by
+    /// chance their median ratio counts here, not its interval: the row's own interval has the
+    /// noise of the rounds already. Where they differ beyond chance, rounds of this campaign are
+    /// not what they seem, and only an interval that lies beyond that difference as a whole is
+    /// news.
     fn hold_against_twins(&self, change: &Change, row: &mut GateRow) {
         let Some((centre, beyond_chance)) = self.twins.filter(|_| row.gate.is_some()) else {
             return;
         };
-        let within = row.ruling == Ruling::Breached && change.point < centre.ln_1p();
-        if !beyond_chance && !within {
+        let apart = centre.ln_1p();
+        let reaches = match beyond_chance {
+            true => change.low > apart,
+            false => change.point >= apart,
+        };
+        let stands = match row.ruling {
+            Ruling::Breached => reaches,
+            _ => !beyond_chance,
+        };
+        if stands {
             return;
         }
-        let much = match beyond_chance {
-            true => "differ significantly in this campaign".to_owned(),
-            false => format!("differ by {:.1} % in this campaign", centre * 100.0),
-        };
+        let beyond = if beyond_chance { ", beyond chance" } else { "" };
         row.ruling = Ruling::CannotTell;
-        row.reason = Some(format!("two runs of the same server {much}"));
+        row.reason = Some(format!(
+            "two runs of the same server differ by {:.1} % in this campaign{beyond}",
+            centre * 100.0
+        ));
         row.rounds_needed = None;
     }
 }
