@@ -166,7 +166,11 @@ impl<'c, 'r> Family<'c, 'r> {
         if let Some(reason) = weak {
             row.reason = Some(because(reason, self.metric, [first, second]));
             let needed = rounds_of_both(self.record, [first, second], self.metric.number());
-            let is_passing = matches!(reason, Reason::NotValid | Reason::BoundHides);
+            // Rounds that others have values in may bring common ones, and some that are shown.
+            let is_passing = matches!(
+                reason,
+                Reason::NotValid | Reason::BoundHides | Reason::NoCommonRound | Reason::Withheld
+            );
             row.rounds_needed = needed.filter(|_| is_passing);
             return row;
         }
