@@ -2,7 +2,7 @@
 
 mod support;
 
-use bakeoff_audit::{Verdict, judge};
+use bakeoff_audit::{Ruling, Verdict, compare_contenders, judge};
 use bakeoff_plan::{Overrides, Plan, RoundsAsked, Until};
 use bakeoff_record::{Outcome, Record, TrialEnd, TrialRecord};
 use bakeoff_report::{
@@ -174,6 +174,30 @@ fn one_round_that_nothing_passing_explains_ends_no_campaign() {
     assert_eq!(of(1..=3), (None, Some(11)));
     // So it is in each round that the machine left alone, and would be in further ones.
     assert_eq!(of(4..=10).0, Some(0.0));
+}
+
+/// What undisturbed rounds show by themselves may breach a gate, and ends no race: one that stopped
+/// as soon as they do would breach more gates by chance (R26).
+#[test]
+fn a_race_waits_for_rounds_whatever_the_undisturbed_ones_show() {
+    let gates = Gates::parse("rate=5%").expect("it is a gate");
+    let mut rulings = Vec::new();
+    for is_reversed in [false, true] {
+        let mut record = two(ruled(24, 0.03, 40));
+        first(&mut record, "caddy-default", 13).for_each(disturb);
+        if is_reversed {
+            record.plan.contenders.reverse();
+        }
+        let contenders = record.plan.contenders.iter();
+        let names: Vec<&str> = contenders.map(|it| it.name.as_str()).collect();
+        let rows = compare_contenders(&record, &judge(&record), (names[0], &names[1..]), &gates);
+        let rows = rows.expect("both are there");
+        let gated = rows.iter().find(|row| row.gate.is_some()).expect("a row");
+        rulings.push(gated.ruling);
+        assert_eq!(widest_gated(&record, &gates), None, "{gated:?}");
+    }
+    rulings.sort_unstable();
+    assert_eq!(rulings, [Ruling::CannotTell, Ruling::Breached]);
 }
 
 /// Nothing is left to be shown, or no round has both: a machine that becomes quiet brings it.

@@ -107,14 +107,15 @@ struct Family<'c, 'r> {
 impl<'c, 'r> Family<'c, 'r> {
     fn of(record: &'c Record, judged: &'c Judged<'r>, metric: Metric) -> Self {
         let pairs = family_of(record, &judged.cells, &judged.equivalence, metric);
-        let compared = || pairs.iter().filter(|pair| pair.silence.is_none());
-        let logs: Vec<Paired> = compared().map(|pair| pair.paired.clone()).collect();
-        let blocks: Vec<usize> = compared().map(|pair| pair.block).collect();
+        let held = pairs
+            .iter()
+            .filter_map(|pair| Some((pair.held()?.clone(), pair.block)));
+        let (logs, blocks): (Vec<Paired>, Vec<usize>) = held.unzip();
         let mut located = locate(&logs, &blocks, record.plan.seed).into_iter();
         let with = |pair: Pair<'c, 'r>| {
-            let located = match pair.silence {
-                None => located.next().flatten(),
-                Some(_) => None,
+            let located = match pair.held() {
+                Some(_) => located.next().flatten(),
+                None => None,
             };
             (pair, located)
         };
@@ -171,7 +172,12 @@ impl<'c, 'r> Family<'c, 'r> {
                 reason,
                 Reason::NotValid | Reason::BoundHides | Reason::NoCommonRound | Reason::Withheld
             );
-            row.rounds_needed = needed.filter(|_| is_passing);
+            row.rounds_enough = needed.filter(|_| is_passing);
+            row.rounds_needed = row.rounds_enough;
+            if let (Some(undisturbed), Some(located)) = (&pair.undisturbed, located) {
+                let change = self.change(undisturbed, located, reversed);
+                self.hold_undisturbed(&change, &mut row);
+            }
             return row;
         }
         let rounds = pair.paired.len();
@@ -185,17 +191,39 @@ impl<'c, 'r> Family<'c, 'r> {
             row.rounds_needed = Some(FLIPS_FROM as u32);
             return row;
         };
+        let change = self.change(&pair.paired, located, reversed);
+        row.hold(&change, located);
+        self.hold_against_twins(&change, &mut row);
+        row
+    }
+
+    /// How much worse the second is in these rounds.
+    fn change(&self, paired: &Paired, located: &Located, reversed: bool) -> Change {
+        let rounds = paired.len();
         // The centre that the report's ratio has.
         let centre = match rounds >= FLIPS_FROM {
-            true => pair.paired.ratio().map(|ratio| ratio.point.ln()),
+            true => paired.ratio().map(|ratio| ratio.point.ln()),
             false => None,
         };
         let point = centre.unwrap_or(located.held.mean);
         let change = Change::of(self.metric, point, located, rounds);
-        let change = if reversed { change.turned() } else { change };
-        row.hold(&change, located);
-        self.hold_against_twins(&change, &mut row);
-        row
+        if reversed { change.turned() } else { change }
+    }
+
+    /// Holds against the gate what rounds show that the machine left alone, where too many others
+    /// are missing: they breach it and do not pass it.
+    fn hold_undisturbed(&self, change: &Change, row: &mut GateRow) {
+        let Some(gate) = row.gate else { return };
+        let rounds = change.n;
+        row.worse = Some(change.shares());
+        if change.held_against(gate) == Ruling::Breached {
+            row.ruling = Ruling::Breached;
+            row.reason = Some(format!("by its {rounds} undisturbed rounds alone"));
+            row.rounds_needed = None;
+            self.hold_against_twins(change, row);
+        } else if let Some(reason) = &mut row.reason {
+            reason.push_str(&format!("; the interval is of {rounds} undisturbed rounds"));
+        }
     }
 
     /// What two runs of one server differ by is no news of another server. Where they differ by
