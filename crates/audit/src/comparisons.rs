@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::conclusion::{Comparison, Conclusion, Evidence, Metric, PairKey, Reason, Side};
 use crate::equivalence::{Equivalence, Inequality};
 use crate::judged::JudgedCell;
+use crate::limits::UNDISTURBED_MIN;
 pub(crate) use standing::{DISTURBS, Standing};
 
 /// How far two runs of one server differ. A smaller difference between contenders means nothing.
@@ -119,6 +120,7 @@ fn all_pairs<'c, 'r>(
         let causes = causes(equivalence, pair.first, pair.second);
         if record.plan.compare == CompareMode::EqualWork && !causes.is_empty() {
             pair.silence = pair.silence.or(Some(Reason::UnequalWork));
+            pair.undisturbed = None;
         }
         pair.causes = causes;
     }
@@ -145,6 +147,9 @@ pub(crate) struct Pair<'c, 'r> {
     pub(crate) first: &'c JudgedCell<'r>,
     pub(crate) second: &'c JudgedCell<'r>,
     pub(crate) paired: Paired,
+    /// The rounds that the machine left alone, where nothing else weakens either side and they are
+    /// enough to show by themselves that the second is worse.
+    pub(crate) undisturbed: Option<Paired>,
     pub(crate) bound: Option<Side>,
     /// Whether what weakens a side may be all that a difference rests on.
     may_mislead: bool,
@@ -163,6 +168,12 @@ impl Pair<'_, '_> {
             first: self.first.cell.key.contender.clone(),
             second: self.second.cell.key.contender.clone(),
         }
+    }
+
+    /// The rounds that a gate is held against; `None` where none of them shows anything.
+    pub(crate) fn held(&self) -> Option<&Paired> {
+        let whole = || self.silence.is_none().then_some(&self.paired);
+        self.undisturbed.as_ref().or_else(whole)
     }
 }
 
@@ -234,15 +245,24 @@ fn pair<'c, 'r>(
         Some(Reason::Withheld | Reason::NoCommonRound) => silence,
         _ => shown_only(metric, first).or(silence),
     };
+    let may_mislead = left.may_mislead
+        || right.may_mislead
+        || metric == Metric::CpuNsPerRequest && left.errors_apart(right);
+    let is_weak = match silence {
+        None => bound.is_some(),
+        Some(reason) => matches!(reason, Reason::NotValid | Reason::BoundHides),
+    };
+    let undisturbed = (is_weak && !may_mislead)
+        .then(|| Paired::new(&left.undisturbed, &right.undisturbed))
+        .filter(|paired| paired.len() >= UNDISTURBED_MIN);
     Pair {
         block,
         first,
         second,
         paired,
+        undisturbed,
         bound,
-        may_mislead: left.may_mislead
-            || right.may_mislead
-            || metric == Metric::CpuNsPerRequest && left.errors_apart(right),
+        may_mislead,
         is_few: left.is_few && right.is_few,
         silence,
         causes: Vec::new(),

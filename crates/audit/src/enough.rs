@@ -1,6 +1,9 @@
 //! How many rounds would be enough where something passing spoiled a few of them.
+//!
+//! Which checks spoiled a round decides that, and no value of it.
 
 use bakeoff_record::{ContenderKind, Record};
+use bakeoff_stats::ERROR_SHARE_APART;
 
 use crate::check::Level;
 use crate::checks::rounds::needed_of;
@@ -18,8 +21,8 @@ pub(crate) enum Lack {
     Nothing,
     /// Believable rounds: it has enough with this many rounds, if nothing disturbs the added ones.
     Rounds(u32),
-    /// What further rounds do not bring: another one would be as bad, or half of them were spoiled,
-    /// and the machine has to become quiet first. A stopping rule that may still add rounds does.
+    /// What further rounds do not bring: they would be as bad, or half of them were spoiled, and
+    /// the machine has to become quiet first. A stopping rule that may still add rounds does.
     Else,
 }
 
@@ -52,33 +55,89 @@ pub(crate) fn rounds_of_both(
 }
 
 fn lack_of(record: &Record, judged: &JudgedCell<'_>, number: Number) -> Lack {
+    let begun = record.plan.rounds.max(record.rounds_begun());
+    let most = record.plan.until.map_or(0, |it| it.max_rounds);
+    let may_go_on = begun < most;
     match judged.judgement.verdicts.of(number) {
         Verdict::Valid => return Lack::Nothing,
         Verdict::Suspect => {}
+        // No round is left to be shown, and further ones may be.
+        Verdict::Invalid if may_go_on => {}
         _ => return Lack::Else,
     }
     let rounds: Vec<&Judgement> = judged.counted().collect();
-    let weak = |judgement: &&Judgement| judgement.level(number) > Level::Note;
-    let spoiled: Vec<&Judgement> = rounds.iter().copied().filter(weak).collect();
-    let passes = |judgement: &&Judgement| {
-        let mut checks = judgement.checks.iter();
-        checks.all(|check| check.of(number) <= Level::Note || is_passing(check.code))
-    };
-    let begun = record.plan.rounds.max(record.rounds_begun());
-    let may_go_on = record.plan.until.is_some_and(|it| begun < it.max_rounds);
-    let is_unquiet = spoiled.len() * 2 >= rounds.len() && !may_go_on;
-    if spoiled.is_empty() || is_unquiet || !spoiled.iter().all(passes) {
+    let spoiled = Spoiled::of(&rounds, number);
+    let is_final = spoiled.all * 2 >= rounds.len() || spoiled.was_not_measured;
+    if spoiled.all == 0 || is_final && !may_go_on || stays(judged, number) {
         return Lack::Else;
     }
     let is_enough = |more: &u32| {
+        let added = more - begun;
+        let bad = spoiled.all + spoiled.expected(added as usize);
         let more = *more as usize;
-        more - spoiled.len() >= needed_of(&record.plan, more)
+        more.saturating_sub(bad) >= needed_of(&record.plan, more)
     };
-    let enough = (begun + 1..=ROUNDS_PROPOSED_MAX).find(is_enough);
+    let enough = (begun + 1..=ROUNDS_PROPOSED_MAX.max(most)).find(is_enough);
     enough.map_or(Lack::Else, Lack::Rounds)
 }
 
-/// Whether a machine may do this to one round and not to the next.
-fn is_passing(code: Code) -> bool {
-    code == Code::NotSteady || DISTURBS.contains(&code)
+/// The rounds whose number cannot be believed.
+struct Spoiled {
+    all: usize,
+    /// Those that nothing passing explains: the engine or the server may be at its limit in each.
+    lasting: usize,
+    /// Rounds that say how often that is so: those that nothing passing spoiled.
+    calm: usize,
+    /// Whether one of them was not measured at all: a server that failed may fail again.
+    was_not_measured: bool,
+}
+
+impl Spoiled {
+    fn of(rounds: &[&Judgement], number: Number) -> Self {
+        let is_weak = |round: &&&Judgement| round.level(number) > Level::Note;
+        let weak: Vec<&Judgement> = rounds.iter().filter(is_weak).copied().collect();
+        let lasting = weak
+            .iter()
+            .filter(|round| !is_passing(round, number))
+            .count();
+        let ended_otherwise = |round: &&Judgement| round.check(Code::TrialEnded).is_some();
+        Self {
+            all: weak.len(),
+            lasting,
+            calm: rounds.len() - (weak.len() - lasting),
+            was_not_measured: weak.iter().any(ended_otherwise),
+        }
+    }
+
+    /// How many of further rounds would be spoiled again, if what is not passing lasts. One round
+    /// of many says little: a yardstick whose time was taken makes a server look too fast for the
+    /// engine, and no reading of that server's own trial shows it.
+    fn expected(&self, added: usize) -> usize {
+        (added * self.lasting).checked_div(self.calm).unwrap_or(0)
+    }
+}
+
+/// Whether a machine may do to one round, and not to the next, what weakens a number in this one.
+/// What it takes of a trial also brings checks about that no machine fails by itself.
+fn is_passing(round: &Judgement, number: Number) -> bool {
+    let disturbs = |code: Code| DISTURBS.contains(&code);
+    let is_disturbed = round.checks.iter().any(|check| {
+        let mut numbers = Number::ALL.into_iter();
+        disturbs(check.code) && numbers.any(|any| check.of(any) > Level::Note)
+    });
+    let mut weak = round.checks.iter().filter(|it| it.of(number) > Level::Note);
+    is_disturbed || weak.all(|check| check.code == Code::NotSteady || disturbs(check.code))
+}
+
+/// Whether something weakens a number that no further round takes back: what one wrong answer, a
+/// death or a failing server says of it is said of all rounds together.
+fn stays(judged: &JudgedCell<'_>, number: Number) -> bool {
+    let share = judged.cell.error_share();
+    let fails = share.is_some_and(|share| share > ERROR_SHARE_APART);
+    let checks = &judged.judgement.checks;
+    let mut weak = checks.iter().filter(|it| it.of(number) > Level::Note);
+    weak.any(|check| match check.code {
+        Code::FailedShare => fails,
+        code => code.is_correctness(),
+    })
 }

@@ -5,6 +5,11 @@
 //! A gate is passed where the whole interval lies below it, and breached where the interval lies
 //! above 0 and its centre at the gate or beyond. Everything else cannot be decided, and so is every
 //! number that is not valid: it neither passes a gate nor breaches one.
+//!
+//! With one exception: where nothing but the machine weakens the numbers of a campaign, ten rounds
+//! or more that it left alone can breach a gate, and not pass it. Which rounds those are is decided
+//! by readings of the machine, which are as likely for one as for the other of two equal servers:
+//! chance alone breaches a gate no more often so.
 
 mod across;
 mod alike;
@@ -164,7 +169,8 @@ pub struct GateRow {
     pub second: Option<Estimate>,
     /// Whether the first's and the second's values are only lower bounds, as a report shows them.
     pub at_least: [bool; 2],
-    /// How much worse the second is; `None` where one of the two is not valid.
+    /// How much worse the second is; `None` where one of the two is not valid, unless ten rounds or
+    /// more were undisturbed: then it is of those.
     pub worse: Option<Worse>,
     /// How much worse it may be.
     pub gate: Option<f64>,
@@ -172,7 +178,11 @@ pub struct GateRow {
     pub ruling: Ruling,
     /// Rounds that would decide it; `None` where it is decided, or nothing is known of it.
     pub rounds_needed: Option<u32>,
-    /// Why it cannot be decided.
+    /// Rounds with which both numbers would be valid, if nothing disturbs the added ones; `None`
+    /// where they lack none, or rounds bring none. It says nothing of the ruling, so that a rule
+    /// that adds rounds may go by it.
+    pub rounds_enough: Option<u32>,
+    /// Why it cannot be decided, or what a breach rests on.
     pub reason: Option<String>,
 }
 
@@ -321,6 +331,7 @@ impl GateRow {
             gate,
             ruling: gate.map_or(Ruling::Shown, |_| Ruling::CannotTell),
             rounds_needed: None,
+            rounds_enough: None,
             reason: None,
         }
     }

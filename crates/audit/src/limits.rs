@@ -89,6 +89,9 @@ pub const QUEUE_GROWTH_SHARE: f64 = 0.01;
 pub const ENGINE_LAG_SHARE: f64 = 0.05;
 /// R18: rounds from which a test can decide, and the share of the planned ones that is needed.
 pub const ROUNDS_MIN: usize = 6;
+/// R18: undisturbed rounds of both sides from which they breach a gate by themselves, where too few
+/// of all are left to pass it.
+pub const UNDISTURBED_MIN: usize = 10;
 /// R18: share of the planned rounds that must be believable.
 pub const ROUNDS_SHARE: f64 = 0.8;
 /// R32: share of the bytes of bodies that must have come for the right answers.

@@ -2,6 +2,8 @@
 
 #[path = "comparisons/bounds.rs"]
 mod bounds;
+#[path = "comparisons/disturbed.rs"]
+mod disturbed;
 #[path = "comparisons/doubt.rs"]
 mod doubt;
 #[path = "comparisons/gates.rs"]

@@ -1,5 +1,7 @@
 //! The verdict on the rounds of a cell, number by number, and that on a campaign.
 
+#[path = "verdicts_rounds/attempts.rs"]
+mod attempts;
 #[path = "verdicts_rounds/spread.rs"]
 mod spread;
 #[path = "../../report/tests/support/mod.rs"]

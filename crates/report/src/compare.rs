@@ -120,7 +120,8 @@ pub struct CompareRow {
     pub first_value: Option<CompareValue>,
     /// Value of the second.
     pub second_value: Option<CompareValue>,
-    /// How much worse the second is, as a share; null where a number is not valid.
+    /// How much worse the second is, as a share; null where a number is not valid, unless ten
+    /// rounds or more were undisturbed: then it is of those.
     pub worse: Option<Worse>,
     /// How much worse it may be, as a share; null where it has no gate.
     pub gate: Option<f64>,
@@ -128,7 +129,7 @@ pub struct CompareRow {
     pub ruling: Ruling,
     /// Rounds that would decide it; null where it is decided, or nothing is known of it.
     pub rounds_needed: Option<u32>,
-    /// Why it cannot be decided.
+    /// Why it cannot be decided, or what a breach rests on.
     pub reason: Option<String>,
 }
 

@@ -30,6 +30,10 @@ pub fn widest_gated(record: &Record, gates: &Gates) -> Option<f64> {
     let mut widest: f64 = 0.0;
     for row in compare_contenders(record, &judged, (first, seconds), gates).ok()? {
         let Some(gate) = row.gate else { continue };
+        // They are awaited whatever is seen in those that there are.
+        if row.rounds_enough.is_some() {
+            return None;
+        }
         match half_width(&row) {
             Some(half) => widest = widest.max(half * strictest / gate),
             None if row.rounds_needed.is_some() => return None,

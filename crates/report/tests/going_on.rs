@@ -2,7 +2,7 @@
 
 mod support;
 
-use bakeoff_audit::{Verdict, judge};
+use bakeoff_audit::{Ruling, Verdict, compare_contenders, judge};
 use bakeoff_plan::{Overrides, Plan, RoundsAsked, Until};
 use bakeoff_record::{Outcome, Record, TrialEnd, TrialRecord};
 use bakeoff_report::{
@@ -76,16 +76,21 @@ fn plan_after(plan: &Plan, flags: &str) -> Plan {
     plan.expect("what is proposed is possible")
 }
 
+/// The same with two of the contenders.
+fn two(mut record: Record) -> Record {
+    let contenders = &mut record.plan.contenders;
+    contenders.retain(|it| it.name != "nginx-optimized");
+    record.trials.retain(|it| it.contender != "nginx-optimized");
+    record
+}
+
 /// Two contenders whose ratio is 1.08 in the middle, and far from it in each round: twelve of them
 /// do not decide it, and a few more do.
 fn restless(max_rounds: u32) -> Record {
     let ratios = [
         0.97, 1.16, 0.99, 1.19, 0.94, 1.25, 1.01, 1.14, 0.96, 1.2, 1.0, 1.23,
     ];
-    let mut record = ruled(12, 0.5, max_rounds);
-    let contenders = &mut record.plan.contenders;
-    contenders.retain(|it| it.name != "nginx-optimized");
-    record.trials.retain(|it| it.contender != "nginx-optimized");
+    let mut record = two(ruled(12, 0.5, max_rounds));
     let alike: Vec<TrialRecord> = first(&mut record, "nginx-default", 12)
         .map(|it| it.clone())
         .collect();
@@ -141,6 +146,85 @@ fn a_stopping_rule_waits_for_rounds_that_were_disturbed() {
     let mut record = ruled(10, 0.03, 40);
     first(&mut record, "caddy-default", 3).for_each(fail);
     assert!(widest(&record).is_some());
+}
+
+/// Lets the engine be at its limit, as it looks where the hypervisor took the yardstick's time.
+fn fill(trial: &mut TrialRecord) {
+    let result = trial.result.as_mut().expect("it was measured");
+    result.engine.threads[0].cpu_s = 0.95 * result.measured_s;
+    // The server had time to spare.
+    trial.pinned.server = vec![0, 2];
+}
+
+/// One round that looked as if the engine were at its limit ended a race on a machine that took
+/// other rounds: nothing seemed to be left that more rounds might bring.
+#[test]
+fn one_round_that_nothing_passing_explains_ends_no_campaign() {
+    let gates = Gates::parse("rate=5%").expect("it is a gate");
+    let of = |busy: std::ops::RangeInclusive<u32>| {
+        let mut record = two(ruled(10, 0.03, 40));
+        first(&mut record, "caddy-default", 3).for_each(disturb);
+        first(&mut record, "caddy-default", 10)
+            .filter(|it| busy.contains(&it.round))
+            .for_each(fill);
+        (widest_gated(&record, &gates), judge(&record).rounds_enough)
+    };
+    assert_eq!(of(9..=9), (None, Some(12)));
+    // What the machine disturbed says nothing of the engine.
+    assert_eq!(of(1..=3), (None, Some(11)));
+    // So it is in each round that the machine left alone, and would be in further ones.
+    assert_eq!(of(4..=10).0, Some(0.0));
+}
+
+/// What undisturbed rounds show by themselves may breach a gate, and ends no race: one that stopped
+/// as soon as they do would breach more gates by chance (R26).
+#[test]
+fn a_race_waits_for_rounds_whatever_the_undisturbed_ones_show() {
+    let gates = Gates::parse("rate=5%").expect("it is a gate");
+    let mut rulings = Vec::new();
+    for is_reversed in [false, true] {
+        let mut record = two(ruled(24, 0.03, 40));
+        first(&mut record, "caddy-default", 13).for_each(disturb);
+        if is_reversed {
+            record.plan.contenders.reverse();
+        }
+        let contenders = record.plan.contenders.iter();
+        let names: Vec<&str> = contenders.map(|it| it.name.as_str()).collect();
+        let rows = compare_contenders(&record, &judge(&record), (names[0], &names[1..]), &gates);
+        let rows = rows.expect("both are there");
+        let gated = rows.iter().find(|row| row.gate.is_some()).expect("a row");
+        rulings.push(gated.ruling);
+        assert_eq!(widest_gated(&record, &gates), None, "{gated:?}");
+    }
+    rulings.sort_unstable();
+    assert_eq!(rulings, [Ruling::CannotTell, Ruling::Breached]);
+}
+
+/// Nothing is left to be shown, or no round has both: a machine that becomes quiet brings it.
+#[test]
+fn a_race_waits_for_rounds_that_can_be_shown() {
+    let look = |text: &str, max_rounds: u32, spoil: fn(&mut Record)| {
+        let mut record = two(ruled(10, 0.03, max_rounds));
+        spoil(&mut record);
+        let gates = Gates::parse(text).expect("it is a gate");
+        widest_gated(&record, &gates)
+    };
+    let all = |record: &mut Record| first(record, "caddy-default", 10).for_each(disturb);
+    assert_eq!(look("rate=5%", 40, all), None);
+    assert_eq!(look("rate=5%", 10, all), Some(0.0), "there are no more");
+    let apart = |record: &mut Record| {
+        first(record, "caddy-default", 5).for_each(disturb);
+        let other = first(record, "nginx-default", 10);
+        other.filter(|it| it.round > 5).for_each(disturb);
+    };
+    assert_eq!(look("cpu=5%", 40, apart), None);
+    assert_eq!(look("cpu=5%", 10, apart), Some(0.0), "there are no more");
+    // With wrong answers nothing is shown however many rounds there are.
+    let wrong = |record: &mut Record| {
+        first(record, "caddy-default", 10).for_each(disturb);
+        first(record, "caddy-default", 1).for_each(|it| it.answers[0].right = false);
+    };
+    assert_eq!(look("rate=5%", 40, wrong), Some(0.0));
 }
 
 /// Where the engine is what limits one side in every round, more rounds bring the other side

@@ -40,6 +40,8 @@ pub(crate) const DISTURBS: [Code; 5] = [
 pub(crate) struct Standing {
     /// The value of each round that has one.
     pub(crate) values: Vec<(u32, f64)>,
+    /// Those of them that are of rounds that the machine left alone.
+    pub(super) undisturbed: Vec<(u32, f64)>,
     /// Whether the values are lower bounds.
     pub(crate) is_bound: bool,
     /// Whether what weakens the values may be all that a difference rests on: they may lie far
@@ -63,6 +65,7 @@ impl Standing {
         let is_shown_as_bound = is_rate && judged.rate_bound.is_some();
         let mut standing = Self {
             values: Vec::new(),
+            undisturbed: Vec::new(),
             is_bound: is_held_down || is_shown_as_bound,
             may_mislead: is_shown_as_bound
                 || is_rate && weak_codes(judged).any(|code| HIDES_THE_RATE.contains(&code))
@@ -81,13 +84,16 @@ impl Standing {
         }
         let usable = judged.usable(number);
         standing.error_share = usable.error_share();
-        let trials = match is_held_down {
-            // A round that others disturbed is a bound as well.
-            true => &judged.cell.trials,
-            false => &usable.trials,
-        };
-        for trial in trials {
+        for trial in &usable.trials {
             standing.take(trial, metric.measure());
+        }
+        standing.undisturbed.clone_from(&standing.values);
+        if is_held_down {
+            // A round that others disturbed is a bound as well.
+            standing.values.clear();
+            for trial in &judged.cell.trials {
+                standing.take(trial, metric.measure());
+            }
         }
         standing
     }

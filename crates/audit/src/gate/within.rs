@@ -107,14 +107,15 @@ struct Family<'c, 'r> {
 impl<'c, 'r> Family<'c, 'r> {
     fn of(record: &'c Record, judged: &'c Judged<'r>, metric: Metric) -> Self {
         let pairs = family_of(record, &judged.cells, &judged.equivalence, metric);
-        let compared = || pairs.iter().filter(|pair| pair.silence.is_none());
-        let logs: Vec<Paired> = compared().map(|pair| pair.paired.clone()).collect();
-        let blocks: Vec<usize> = compared().map(|pair| pair.block).collect();
+        let held = pairs
+            .iter()
+            .filter_map(|pair| Some((pair.held()?.clone(), pair.block)));
+        let (logs, blocks): (Vec<Paired>, Vec<usize>) = held.unzip();
         let mut located = locate(&logs, &blocks, record.plan.seed).into_iter();
         let with = |pair: Pair<'c, 'r>| {
-            let located = match pair.silence {
-                None => located.next().flatten(),
-                Some(_) => None,
+            let located = match pair.held() {
+                Some(_) => located.next().flatten(),
+                None => None,
             };
             (pair, located)
         };
@@ -166,8 +167,17 @@ impl<'c, 'r> Family<'c, 'r> {
         if let Some(reason) = weak {
             row.reason = Some(because(reason, self.metric, [first, second]));
             let needed = rounds_of_both(self.record, [first, second], self.metric.number());
-            let is_passing = matches!(reason, Reason::NotValid | Reason::BoundHides);
-            row.rounds_needed = needed.filter(|_| is_passing);
+            // Rounds that others have values in may bring common ones, and some that are shown.
+            let is_passing = matches!(
+                reason,
+                Reason::NotValid | Reason::BoundHides | Reason::NoCommonRound | Reason::Withheld
+            );
+            row.rounds_enough = needed.filter(|_| is_passing);
+            row.rounds_needed = row.rounds_enough;
+            if let (Some(undisturbed), Some(located)) = (&pair.undisturbed, located) {
+                let change = self.change(undisturbed, located, reversed);
+                self.hold_undisturbed(&change, &mut row);
+            }
             return row;
         }
         let rounds = pair.paired.len();
@@ -181,35 +191,68 @@ impl<'c, 'r> Family<'c, 'r> {
             row.rounds_needed = Some(FLIPS_FROM as u32);
             return row;
         };
-        // The centre that the report's ratio has.
-        let centre = match rounds >= FLIPS_FROM {
-            true => pair.paired.ratio().map(|ratio| ratio.point.ln()),
-            false => None,
-        };
-        let point = centre.unwrap_or(located.held.mean);
-        let change = Change::of(self.metric, point, located, rounds);
-        let change = if reversed { change.turned() } else { change };
+        let change = self.change(&pair.paired, located, reversed);
         row.hold(&change, located);
         self.hold_against_twins(&change, &mut row);
         row
     }
 
-    /// What two runs of one server differ by is no news of another server. Their median ratio
-    /// counts here, not its interval: the row's own interval has the noise of the rounds already.
+    /// How much worse the second is in these rounds.
+    fn change(&self, paired: &Paired, located: &Located, reversed: bool) -> Change {
+        let rounds = paired.len();
+        // The centre that the report's ratio has.
+        let centre = match rounds >= FLIPS_FROM {
+            true => paired.ratio().map(|ratio| ratio.point.ln()),
+            false => None,
+        };
+        let point = centre.unwrap_or(located.held.mean);
+        let change = Change::of(self.metric, point, located, rounds);
+        if reversed { change.turned() } else { change }
+    }
+
+    /// Holds against the gate what rounds show that the machine left alone, where too many others
+    /// are missing: they breach it and do not pass it.
+    fn hold_undisturbed(&self, change: &Change, row: &mut GateRow) {
+        let Some(gate) = row.gate else { return };
+        let rounds = change.n;
+        row.worse = Some(change.shares());
+        if change.held_against(gate) == Ruling::Breached {
+            row.ruling = Ruling::Breached;
+            row.reason = Some(format!("by its {rounds} undisturbed rounds alone"));
+            row.rounds_needed = None;
+            self.hold_against_twins(change, row);
+        } else if let Some(reason) = &mut row.reason {
+            reason.push_str(&format!("; the interval is of {rounds} undisturbed rounds"));
+        }
+    }
+
+    /// What two runs of one server differ by is no news of another server. Where they differ by
+    /// chance their median ratio counts here, not its interval: the row's own interval has the
+    /// noise of the rounds already. Where they differ beyond chance, rounds of this campaign are
+    /// not what they seem, and only an interval that lies beyond that difference as a whole is
+    /// news.
     fn hold_against_twins(&self, change: &Change, row: &mut GateRow) {
         let Some((centre, beyond_chance)) = self.twins.filter(|_| row.gate.is_some()) else {
             return;
         };
-        let within = row.ruling == Ruling::Breached && change.point < centre.ln_1p();
-        if !beyond_chance && !within {
+        let apart = centre.ln_1p();
+        let reaches = match beyond_chance {
+            true => change.low > apart,
+            false => change.point >= apart,
+        };
+        let stands = match row.ruling {
+            Ruling::Breached => reaches,
+            _ => !beyond_chance,
+        };
+        if stands {
             return;
         }
-        let much = match beyond_chance {
-            true => "differ significantly in this campaign".to_owned(),
-            false => format!("differ by {:.1} % in this campaign", centre * 100.0),
-        };
+        let beyond = if beyond_chance { ", beyond chance" } else { "" };
         row.ruling = Ruling::CannotTell;
-        row.reason = Some(format!("two runs of the same server {much}"));
+        row.reason = Some(format!(
+            "two runs of the same server differ by {:.1} % in this campaign{beyond}",
+            centre * 100.0
+        ));
         row.rounds_needed = None;
     }
 }

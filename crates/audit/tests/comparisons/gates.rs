@@ -153,6 +153,38 @@ fn twins_that_differ_weaken_a_breach() {
     assert!(row.reason.expect("why").contains("the same server differ"));
 }
 
+/// One race of twenty has twins that differ by chance and beyond what chance explains.
+#[test]
+fn a_breach_beyond_all_that_twins_differ_by_stands() {
+    let row = |slow: f64, apart: f64| {
+        let base = rounds(10, 1e4, 1);
+        let twin: Vec<f64> = base.iter().map(|rate| rate * apart).collect();
+        let rates = [("a", base), ("b", rounds(10, slow, 2)), ("a~", twin)];
+        rate_row(&rates, "rate=5%")
+    };
+    // The sign of what twins differ by says nothing: either may have been the faster one.
+    for apart in [1.06, 1.0 / 1.06] {
+        let breached = row(8e3, apart);
+        assert_eq!(breached.ruling, Ruling::Breached, "{breached:?}");
+        assert_eq!(breached.reason, None);
+        // The centre lies beyond 6 %, and a part of the interval does not.
+        let near = row(9.425e3, apart);
+        let worse = near.worse.expect("valid");
+        assert!(
+            worse.point > 0.06 && worse.low < Some(0.06) && worse.low > Some(0.0),
+            "{worse:?}"
+        );
+        for open in [near, row(1e4, apart)] {
+            assert_eq!(open.ruling, Ruling::CannotTell, "{open:?}");
+            let reason = open.reason.expect("why");
+            assert!(
+                reason.contains("differ by 6.0 % in this campaign, beyond chance"),
+                "{reason}"
+            );
+        }
+    }
+}
+
 /// Rates of nginx, of itself again and of an nginx that tests 16 regular expressions a request,
 /// as a virtual machine with busy neighbours measured them. Their intervals are 20 % wide, and so
 /// is that of the twins; its centre is 4 %.

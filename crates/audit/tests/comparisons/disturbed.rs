@@ -1,0 +1,160 @@
+//! Gates on a machine that disturbs most rounds: what the others may show by themselves.
+
+use bakeoff_audit::{
+    Code, GateRow, Gates, Judged, Judgement, Level, Metric, Number, Ruling, Trust, Verdict,
+    compare_contenders,
+};
+use bakeoff_plan::Random;
+use bakeoff_record::{Record, TrialRecord};
+use bakeoff_stats::cells;
+
+use super::{JudgedCell, campaign, set_rate, valid, weakened};
+
+const ROUNDS: u32 = 40;
+
+/// A normal variable (Box and Muller 1958).
+fn normal(random: &mut Random) -> f64 {
+    (-2.0 * random.unit().ln()).sqrt() * (std::f64::consts::TAU * random.unit()).cos()
+}
+
+/// Judges a campaign in which the machine did `code` to these trials, by nothing but the rate.
+fn judged<'r>(
+    record: &'r Record,
+    code: Code,
+    is_disturbed: impl Fn(&TrialRecord) -> bool,
+) -> Judged<'r> {
+    let of_rate = |mut judgement: Judgement| {
+        judgement.verdicts.cpu = Verdict::Invalid;
+        judgement.verdicts.memory = Verdict::Invalid;
+        judgement
+    };
+    let weak = of_rate(weakened(Number::Rate, code, Level::Disturbed));
+    let judged = cells(record).into_iter().map(|cell| {
+        let judge = |trial: &&'r TrialRecord| {
+            let is_disturbed = is_disturbed(trial);
+            let judgement = if is_disturbed {
+                weak.clone()
+            } else {
+                of_rate(valid())
+            };
+            (*trial, judgement)
+        };
+        JudgedCell {
+            trials: cell.trials.iter().map(judge).collect(),
+            judgement: weak.clone(),
+            cell,
+            bottleneck: None,
+            rate_bound: None,
+        }
+    });
+    Judged {
+        cells: judged.collect(),
+        comparisons: Vec::new(),
+        floors: Vec::new(),
+        equivalence: Vec::new(),
+        findings: Vec::new(),
+        trust: Trust::default(),
+        rounds_enough: None,
+    }
+}
+
+/// The gate of the rate in a campaign of two on a machine that takes 55 % of the trials, half of
+/// the rounds whole, and leaves them half their rate. The second server has `share` of the first
+/// one's rate, and trials of one server differ by `sd`.
+fn row(record: &mut Record, code: Code, (share, sd): (f64, f64), seed: u64) -> GateRow {
+    let mut random = Random::new(seed);
+    let mut taken = Vec::new();
+    let whole: Vec<bool> = (0..ROUNDS).map(|_| random.unit() < 0.5).collect();
+    for trial in &mut record.trials {
+        let is_taken = whole[trial.round as usize - 1] || random.unit() < 0.1;
+        let level = if trial.contender == "b" { share } else { 1.0 };
+        let left = if is_taken {
+            0.5 + 0.5 * random.unit()
+        } else {
+            1.0
+        };
+        set_rate(trial, 1e6 * level * left * (sd * normal(&mut random)).exp());
+        if is_taken {
+            taken.push(trial.id.clone());
+        }
+    }
+    let judged = judged(record, code, |trial| taken.contains(&trial.id));
+    let gates = Gates::parse("rate=5%").expect("it is a gate");
+    let rows = compare_contenders(record, &judged, ("a", &["b"]), &gates).expect("both are there");
+    let rate = rows.into_iter().find(|row| row.metric == Metric::RatePerS);
+    rate.expect("the rate is compared")
+}
+
+fn two() -> Record {
+    let rates = vec![1e6; ROUNDS as usize];
+    campaign(&[("a", rates.clone()), ("b", rates)])
+}
+
+/// The chance of a breach between equals is 2.5 %: the interval has 95 % and two ends.
+#[test]
+fn undisturbed_rounds_breach_no_gate_of_equals_beyond_chance() {
+    let mut record = two();
+    let times = 200;
+    let (mut breached, mut held) = (0, 0);
+    for seed in 0..times {
+        let row = row(&mut record, Code::Steal, (1.0, 0.2), seed);
+        assert_ne!(row.ruling, Ruling::Passed, "{row:?}");
+        breached += u32::from(row.ruling == Ruling::Breached);
+        held += u32::from(row.worse.is_some());
+    }
+    assert!(held > 180, "{held} of {times} have an interval");
+    // Three standard errors above.
+    assert!(breached <= 11, "{breached} of {times} equals are breached");
+}
+
+#[test]
+fn a_quarter_slower_is_breached_though_most_rounds_are_disturbed() {
+    let mut record = two();
+    // Steal makes the rates bounds, and drift makes them suspect.
+    for code in [Code::Steal, Code::Drift] {
+        let mut found = 0;
+        for seed in 0..20 {
+            let row = row(&mut record, code, (0.75, 0.15), seed);
+            if row.ruling != Ruling::Breached {
+                continue;
+            }
+            found += 1;
+            let worse = row.worse.expect("it has an interval");
+            assert!((10..=25).contains(&worse.n), "{worse:?}");
+            let reason = format!("by its {} undisturbed rounds alone", worse.n);
+            assert_eq!(row.reason, Some(reason));
+            assert_eq!(row.rounds_needed, None);
+        }
+        assert!(found >= 19, "{code:?}: {found} of 20");
+    }
+    // Those of them that an engine at its limit spoiled may be far below what the server can do.
+    let limited = row(&mut record, Code::GeneratorCeiling, (0.75, 0.15), 1);
+    assert_eq!(limited.ruling, Ruling::CannotTell, "{limited:?}");
+    assert_eq!(limited.worse, None);
+}
+
+#[test]
+fn undisturbed_rounds_pass_no_gate_and_fewer_than_ten_say_nothing() {
+    let mut record = two();
+    let open = row(&mut record, Code::Steal, (1.2, 0.02), 1);
+    let worse = open.worse.expect("it has an interval");
+    assert!(worse.high < Some(0.0), "{worse:?}");
+    assert_eq!(open.ruling, Ruling::CannotTell);
+    let reason = open.reason.expect("why");
+    let rests_on = format!("; the interval is of {} undisturbed rounds", worse.n);
+    assert!(reason.contains(&rests_on), "{reason}");
+    let ruling = |left: u32| {
+        let mut record = two();
+        for trial in record.trials.iter_mut().filter(|it| it.contender == "b") {
+            set_rate(trial, 7e5 + 1e3 * f64::from(trial.round));
+        }
+        let judged = judged(&record, Code::Steal, |trial| trial.round > left);
+        let gates = Gates::parse("rate=5%").expect("it is a gate");
+        let rows = compare_contenders(&record, &judged, ("a", &["b"]), &gates);
+        let rows = rows.expect("both are there");
+        let mut rates = rows.iter().filter(|row| row.metric == Metric::RatePerS);
+        rates.next().expect("the rate is compared").ruling
+    };
+    assert_eq!(ruling(10), Ruling::Breached);
+    assert_eq!(ruling(9), Ruling::CannotTell);
+}
