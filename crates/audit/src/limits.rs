@@ -120,7 +120,7 @@ pub const CPU_LEVEL_SHARE: f64 = 0.10;
 pub const UPSTREAM_NEW_SHARE: f64 = 0.10;
 /// R16: requests to the upstream from which that share says something.
 pub const UPSTREAM_REQUESTS_MIN: u64 = 100;
-/// R34: busy share of a server's thread from which it is full.
+/// R34: share of the time that a server's thread works or wants to from which it is full.
 pub const THREAD_FULL_SHARE: f64 = 0.95;
 /// R34: share of what a link carried when it was measured from which the network sets the pace.
 pub const LINK_ROOM_SHARE: f64 = 0.8;

@@ -189,6 +189,18 @@ pub fn steal_share(trial: &TrialRecord) -> Option<f64> {
     shares.into_iter().map(|(_, share)| share).reduce(f64::max)
 }
 
+/// Share of the time of the server's processors that the hypervisor took, mean over them and the
+/// window; `None` where the readings do not cover the window.
+pub fn steal_from_server(trial: &TrialRecord) -> Option<f64> {
+    let shares = window_shares(&trial.usage, window_s(trial)?, |cpu| cpu.steal)?;
+    let own = &trial.pinned.server;
+    let here = shares
+        .iter()
+        .filter(|(cpu, _)| own.is_empty() || own.contains(cpu));
+    let here: Vec<f64> = here.map(|(_, share)| *share).collect();
+    (!here.is_empty()).then(|| here.iter().sum::<f64>() / here.len() as f64)
+}
+
 /// Share of the window in which a quota of CPU time held the server or bakeoff back; `None`
 /// where no quota was read.
 pub fn throttled_share(trial: &TrialRecord) -> Option<f64> {
