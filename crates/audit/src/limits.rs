@@ -36,7 +36,7 @@ pub const ORIGIN_SHARE: f64 = 0.01;
 /// R32: how far from an edge of the window the origin's counts may have been read, seconds.
 pub const ORIGIN_READ_S: f64 = 0.05;
 /// R36: share of a processor taken by the hypervisor.
-pub const STEAL_SUSPECT: f64 = 0.05;
+pub const STEAL_SUSPECT: f64 = bakeoff_record::STEAL_SUSPECT_SHARE;
 /// R38: time from the load's end to the next answer from which a server was slow to recover, s.
 pub const RECOVERY_S: f64 = 1.0;
 /// R38: share of a server's CPU time so far from which a process of it did its work.

@@ -71,7 +71,8 @@ pub struct Seen {
     pub length_s: f64,
     /// From its first step to its last, seconds.
     pub took_s: f64,
-    /// Whether something on the machine disturbed it, judged by what the machine did.
+    /// Whether something on the machine disturbed it, judged by what the machine did. A trial that
+    /// a bound rests on is taken for disturbed where it is in doubt.
     pub is_disturbed: bool,
     /// What came of it.
     pub came: Came,
@@ -174,7 +175,10 @@ impl Seen {
             },
             length_s: record.load.duration_s,
             took_s: record.course.steps.iter().map(|step| step.took_s).sum(),
-            is_disturbed: record.attempt.is_disturbed(),
+            is_disturbed: match purpose {
+                Purpose::Search | Purpose::Confirm => record.attempt.is_in_doubt(),
+                Purpose::Closed | Purpose::Curve { .. } => record.attempt.is_disturbed(),
+            },
             came: came(record),
         })
     }
@@ -334,8 +338,8 @@ pub(crate) fn fitted(points: &[(f64, f64)]) -> Option<Backlog> {
 mod tests {
     use bakeoff_plan::{Arrival, Connect, Load};
     use bakeoff_record::{
-        Attempt, ContenderKind, Course, DuePart, Hosts, Interval, LostHost, Pinned, ScheduleKept,
-        Step, TRIAL_SCHEMA, Usage,
+        Attempt, ContenderKind, Course, Disturbance, DuePart, Hosts, Interval, LostHost, Pinned,
+        ScheduleKept, Step, TRIAL_SCHEMA, Usage,
     };
 
     use super::*;
@@ -404,6 +408,21 @@ mod tests {
             cause: cause.to_owned(),
             message: None,
         }
+    }
+
+    #[test]
+    fn what_a_bound_rests_on_is_set_aside_where_it_is_in_doubt() {
+        let is_disturbed = |purpose: Purpose, doubted: &[Disturbance]| {
+            let mut record = record(TrialEnd::Measured, true);
+            record.load_name = Some(purpose.load_name(LABEL));
+            record.attempt.doubted = Some(doubted.to_vec());
+            Seen::of(&record, LABEL).unwrap().is_disturbed
+        };
+        let steal = [Disturbance::Steal];
+        assert!(is_disturbed(Purpose::Search, &steal));
+        assert!(is_disturbed(Purpose::Confirm, &steal));
+        assert!(!is_disturbed(Purpose::Search, &[]));
+        assert!(!is_disturbed(Purpose::Curve { percent: 50.0 }, &steal));
     }
 
     #[test]
