@@ -7,7 +7,7 @@
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{
     FOREIGN_DISTURBED_CPUS, Outcome, Record, THROTTLED_SHARE, TrialRecord, foreign_cpus,
-    throttled_share,
+    steal_from_server, throttled_share,
 };
 use bakeoff_stats::{Cell, Measure, median, server_tree};
 use serde::Serialize;
@@ -274,20 +274,37 @@ fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
         );
         return cause("cpu-shared-with-origin", text);
     }
-    let idle = 1.0 - cores / allowed;
-    let tree = server_tree(&subject.trial.usage);
-    let busiest = tree.and_then(|tree| tree.busiest_thread(subject.result.measured_s));
-    let full = busiest.filter(|share| *share > THREAD_FULL_SHARE);
-    if let Some(full) = full.filter(|_| idle > IDLE_BESIDE_SHARE) {
-        let text = format!(
-            "one thread of the server worked {:.0} % of the time, and {:.0} % of {} was idle",
-            full * 100.0,
-            idle * 100.0,
-            processors(subject)
-        );
-        return cause("single-core", text);
+    single_core(subject, cores / allowed)
+}
+
+/// One thread of the server that never rests, while the server leaves much of its processors idle,
+/// of which it used a share. A thread does not rest either while it waits for a processor, or while
+/// the hypervisor has taken the one that it is on. Its other threads then wait as well, so that the
+/// server would have used as much more: where that fills its processors, it is not one thread.
+fn single_core(subject: &Subject<'_>, used: f64) -> Option<Cause> {
+    let tree = server_tree(&subject.trial.usage)?;
+    let measured_s = subject.result.measured_s;
+    let worked = tree
+        .busiest_thread(measured_s)
+        .filter(|share| *share > 0.0)?;
+    let waited = tree.busiest_thread_waited(measured_s).unwrap_or(0.0);
+    let left = 1.0 - steal_from_server(subject.trial).unwrap_or(0.0);
+    let wanted = (worked / left.max(worked) + waited).min(1.0);
+    let idle = 1.0 - used * wanted / worked;
+    if wanted <= THREAD_FULL_SHARE || idle <= IDLE_BESIDE_SHARE {
+        return None;
     }
-    None
+    let kept = match ((wanted - worked) * 100.0).round() {
+        kept if kept >= 1.0 => format!(" and wanted a processor for another {kept:.0} %"),
+        _ => String::new(),
+    };
+    let text = format!(
+        "one thread of the server worked {:.0} % of the time{kept}, and {:.0} % of {} was idle",
+        worked * 100.0,
+        idle * 100.0,
+        processors(subject)
+    );
+    cause("single-core", text)
 }
 
 fn unknown(subject: &Subject<'_>) -> Cause {

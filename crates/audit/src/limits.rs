@@ -36,7 +36,7 @@ pub const ORIGIN_SHARE: f64 = 0.01;
 /// R32: how far from an edge of the window the origin's counts may have been read, seconds.
 pub const ORIGIN_READ_S: f64 = 0.05;
 /// R36: share of a processor taken by the hypervisor.
-pub const STEAL_SUSPECT: f64 = 0.05;
+pub const STEAL_SUSPECT: f64 = bakeoff_record::STEAL_SUSPECT_SHARE;
 /// R38: time from the load's end to the next answer from which a server was slow to recover, s.
 pub const RECOVERY_S: f64 = 1.0;
 /// R38: share of a server's CPU time so far from which a process of it did its work.
@@ -123,7 +123,7 @@ pub const CPU_LEVEL_SHARE: f64 = 0.10;
 pub const UPSTREAM_NEW_SHARE: f64 = 0.10;
 /// R16: requests to the upstream from which that share says something.
 pub const UPSTREAM_REQUESTS_MIN: u64 = 100;
-/// R34: busy share of a server's thread from which it is full.
+/// R34: share of the time that a server's thread works or wants to from which it is full.
 pub const THREAD_FULL_SHARE: f64 = 0.95;
 /// R34: share of what a link carried when it was measured from which the network sets the pace.
 pub const LINK_ROOM_SHARE: f64 = 0.8;

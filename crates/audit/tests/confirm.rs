@@ -21,7 +21,7 @@ fn busy_thread(mut record: Record) -> Record {
         trial.pinned.server = vec![0, 1];
         for tree in &mut trial.usage.trees {
             for tick in &mut tree.ticks {
-                tick.busiest_thread = Some(0.99);
+                tick.busiest.share = Some(0.99);
             }
         }
     }

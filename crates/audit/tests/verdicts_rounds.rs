@@ -6,6 +6,8 @@ mod attempts;
 mod spread;
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
+#[path = "verdicts_rounds/threads.rs"]
+mod threads;
 
 use bakeoff_audit::{Code, Conclusion, Judged, JudgedCell, Level, Metric, Number, Verdict, judge};
 use bakeoff_plan::Until;
@@ -545,20 +547,6 @@ fn a_quota_is_the_bottleneck_however_many_processors_there_are() {
     let bottleneck = &cell(&judged, (CONTENDER, "synthetic", "c10")).bottleneck;
     let bottleneck = bottleneck.as_ref().expect("it was measured");
     assert_eq!(bottleneck.name, "throttled");
-}
-
-#[test]
-fn one_full_thread_beside_idle_processors_is_the_bottleneck() {
-    let mut record = rounds(3);
-    for trial in of(&mut record, CONTENDER) {
-        trial.pinned.server = vec![0, 2];
-        for tick in &mut trial.usage.trees[0].ticks {
-            tick.busiest_thread = Some(0.97);
-        }
-    }
-    let judged = judge(&record);
-    let bottleneck = &cell(&judged, (CONTENDER, "synthetic", "c10")).bottleneck;
-    assert_eq!(bottleneck.as_ref().map(|one| one.name), Some("single-core"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bakeoff_plan::{Plan, Trial};
 use bakeoff_record::{
     ContenderKind, Histogram, LostHost, RecordFolder, TrialEnd, TrialRecord, Usage, Warning,
-    disturbances,
+    disturbances, doubts,
 };
 
 use crate::ConductError;
@@ -217,6 +217,7 @@ impl Campaign<'_, '_> {
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), ConductError> {
         record.attempt.disturbed = disturbances(&record);
+        record.attempt.doubted = doubts(&record);
         self.folder.append(&record)?;
         on_event(Event::Ended(&record));
         self.recorded.retain(|earlier| earlier.id != record.id);

@@ -23,7 +23,7 @@ pub fn texts(bytes: &[u8]) {
     let _ = kernel::groups_with_quota(bytes);
     let _ = kernel::cpus_of_quota(bytes);
     let _ = kernel::queue(bytes, 8080);
-    let _ = kernel::thread_run_ns(bytes);
+    let _ = kernel::thread_times_ns(bytes);
     let _ = kernel::thread_times_ns(bytes);
     let _ = addresses::v4(bytes);
     let _ = addresses::v6(bytes);

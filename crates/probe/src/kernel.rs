@@ -160,12 +160,8 @@ pub(crate) fn queue(text: &[u8], port: u16) -> Option<u64> {
     queues.flatten().max()
 }
 
-/// CPU time of a thread in `/proc/PID/task/TID/schedstat`, nanoseconds.
-pub(crate) fn thread_run_ns(text: &[u8]) -> Option<u64> {
-    number(words(text).next()?)
-}
-
-/// The same, and the time in which the thread wanted a processor and had none.
+/// CPU time of a thread in `/proc/PID/task/TID/schedstat`, and the time in which it wanted a
+/// processor and had none, nanoseconds.
 pub(crate) fn thread_times_ns(text: &[u8]) -> Option<(u64, u64)> {
     let mut words = words(text);
     Some((number(words.next()?)?, number(words.next()?)?))
@@ -230,7 +226,6 @@ mod tests {
         for none in ["max 100000\n", "-1\n 100000\n", "200000\n", "1 0\n", ""] {
             assert_eq!(cpus_of_quota(none.as_bytes()), None, "{none}");
         }
-        assert_eq!(thread_run_ns(b"2293811 5 1\n"), Some(2_293_811));
         assert_eq!(thread_times_ns(b"2293811 5 1\n"), Some((2_293_811, 5)));
         assert_eq!(thread_times_ns(b"2293811\n"), None);
     }

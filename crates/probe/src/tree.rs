@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use bakeoff_record::{EndedProcess, TreeTick, TreeUsage};
+use bakeoff_record::{BusiestThread, EndedProcess, TreeTick, TreeUsage};
 
 use crate::file::{self, KeptFile};
 use crate::kernel;
@@ -89,7 +89,8 @@ struct Threads {
 struct Seen {
     voluntary: u64,
     involuntary: u64,
-    run_ns: Option<u64>,
+    /// Time on a processor, and time in which it wanted one and had none.
+    times_ns: Option<(u64, u64)>,
 }
 
 /// What this reading includes.
@@ -256,11 +257,11 @@ impl Tree {
         };
         // A reading that fails, or steps of 10 ms, must not make used time shrink.
         self.cpu = self.cpu.at_least(&cpu);
-        let busiest_thread = match depth.last || depth.index.is_multiple_of(THREADS_EVERY) {
+        let busiest = match depth.last || depth.index.is_multiple_of(THREADS_EVERY) {
             true => self
                 .threads
                 .look(&self.members, at_s, &mut self.path, buffer),
-            false => None,
+            false => BusiestThread::default(),
         };
         self.read_open_files(depth);
         let living = || self.members.iter().filter(|member| !member.last.zombie);
@@ -284,7 +285,7 @@ impl Tree {
                     .iter()
                     .fold(self.ended.major_faults, |sum, one| sum + one.major_faults()),
             ),
-            busiest_thread,
+            busiest,
         }
     }
 
@@ -345,18 +346,18 @@ impl Group {
 }
 
 impl Threads {
-    /// Looks at the threads of all members. Returns the share of a processor that the busiest
-    /// had since the look before; `None` at the first, and where too little time has passed.
+    /// Looks at the threads of all members. Returns the shares of the busiest since the look before;
+    /// none at the first, and where too little time has passed.
     fn look(
         &mut self,
         members: &[Member],
         at_s: f64,
         path: &mut String,
         buffer: &mut Vec<u8>,
-    ) -> Option<f64> {
+    ) -> BusiestThread {
         let first = self.looked_at_s.is_none();
         let passed_ns = (at_s - self.looked_at_s.unwrap_or(at_s)) * 1e9;
-        let mut busiest_ns = None;
+        let mut busiest_ns: Option<(u64, u64)> = None;
         let threads = members.iter().flat_map(|member| {
             member::threads(member.process).map(|thread| (member.process, thread))
         });
@@ -374,18 +375,19 @@ impl Threads {
             if !first {
                 self.voluntary += now.voluntary.saturating_sub(before.voluntary);
                 self.involuntary += now.involuntary.saturating_sub(before.involuntary);
-                let ran = now
-                    .run_ns
-                    .map(|now| now.saturating_sub(before.run_ns.unwrap_or(0)));
-                busiest_ns = busiest_ns.max(ran);
+                busiest_ns = busiest_ns.max(now.times_since(&before));
             }
             seen.insert(thread, now);
         }
         self.seen = seen;
         self.is_cut = looked_at == THREADS_MAX;
         self.looked_at_s = Some(at_s);
-        let share = busiest_ns? as f64 / passed_ns;
-        (passed_ns >= SHARE_LEAST_NS).then(|| share.min(1.0))
+        let busiest_ns = busiest_ns.filter(|_| passed_ns >= SHARE_LEAST_NS);
+        let share = |ns: u64| (ns as f64 / passed_ns).min(1.0);
+        BusiestThread {
+            share: busiest_ns.map(|(ran, _)| share(ran)),
+            waited: busiest_ns.map(|(_, waited)| share(waited)),
+        }
     }
 }
 
@@ -399,8 +401,18 @@ impl Seen {
         Some(Self {
             voluntary,
             involuntary,
-            run_ns: file::read(&*path, buffer).and_then(kernel::thread_run_ns),
+            times_ns: file::read(&*path, buffer).and_then(kernel::thread_times_ns),
         })
+    }
+
+    /// What it ran and waited since an earlier look; `None` where the kernel does not count.
+    fn times_since(&self, before: &Self) -> Option<(u64, u64)> {
+        let (ran, waited) = self.times_ns?;
+        let (ran_before, waited_before) = before.times_ns.unwrap_or_default();
+        Some((
+            ran.saturating_sub(ran_before),
+            waited.saturating_sub(waited_before),
+        ))
     }
 }
 

@@ -16,6 +16,8 @@ pub use self::elsewhere::{OnHost, foreign_elsewhere, steal_elsewhere, throttled_
 pub const FOREIGN_SUSPECT_CPUS: f64 = 0.15;
 /// Foreign load on processors above which a trial is disturbed.
 pub const FOREIGN_DISTURBED_CPUS: f64 = 0.30;
+/// Share of a processor's time taken by the hypervisor above which a number is in doubt.
+pub const STEAL_SUSPECT_SHARE: f64 = 0.05;
 /// Share of a processor's time taken by the hypervisor above which a trial is disturbed.
 pub const STEAL_DISTURBED_SHARE: f64 = 0.10;
 /// Share of the window in which a quota of CPU time held programs back, above which a trial is
@@ -95,31 +97,65 @@ pub fn disturbances(trial: &TrialRecord) -> Vec<Disturbance> {
     let Some(result) = trial.result.as_ref() else {
         return Vec::new();
     };
-    let above = |value: Option<f64>, limit: f64| value.is_some_and(|value| value > limit);
-    let worse = |here: Option<f64>, there: Option<OnHost<'_>>| {
-        let there = there.map(|(value, _)| value);
-        here.into_iter().chain(there).reduce(f64::max)
-    };
-    let foreign = foreign_cpus(trial).map(Foreign::worst);
-    let foreign = worse(foreign, foreign_elsewhere(trial));
-    let steal = worse(steal_share(trial), steal_elsewhere(trial));
     let throttled = worse(throttled_share(trial), throttled_elsewhere(trial));
     // What runs on the engine's own processor by plan disturbs nothing.
     let kept = engine_kept_share(result).filter(|_| !shares_the_engines_cpu(&trial.pinned));
     let found = [
         (
             Disturbance::OtherLoad,
-            above(foreign, FOREIGN_DISTURBED_CPUS),
+            above(worst_foreign(trial), FOREIGN_DISTURBED_CPUS),
         ),
-        (Disturbance::Steal, above(steal, STEAL_DISTURBED_SHARE)),
+        (
+            Disturbance::Steal,
+            above(worst_steal(trial), STEAL_DISTURBED_SHARE),
+        ),
         (Disturbance::Throttled, above(throttled, THROTTLED_SHARE)),
         (Disturbance::EngineKept, above(kept, KEPT_DISTURBED_SHARE)),
     ];
-    found
-        .into_iter()
-        .filter(|(_, is)| *is)
-        .map(|(what, _)| what)
-        .collect()
+    those_that_are(found)
+}
+
+/// What puts a trial of a rate that was found in the campaign in doubt: the same as disturbs it, by
+/// the lower limits from which a number is in doubt. One trial decides much of a search, where the
+/// numbers of a campaign rest on many rounds. `None` of other trials.
+pub fn doubts(trial: &TrialRecord) -> Option<Vec<Disturbance>> {
+    trial.load_name.as_ref()?;
+    let found = [
+        (
+            Disturbance::OtherLoad,
+            above(worst_foreign(trial), FOREIGN_SUSPECT_CPUS),
+        ),
+        (
+            Disturbance::Steal,
+            above(worst_steal(trial), STEAL_SUSPECT_SHARE),
+        ),
+    ];
+    Some(those_that_are(found))
+}
+
+fn those_that_are<const N: usize>(found: [(Disturbance, bool); N]) -> Vec<Disturbance> {
+    let are = found.into_iter().filter(|(_, is)| *is);
+    are.map(|(what, _)| what).collect()
+}
+
+fn above(value: Option<f64>, limit: f64) -> bool {
+    value.is_some_and(|value| value > limit)
+}
+
+fn worse(here: Option<f64>, there: Option<OnHost<'_>>) -> Option<f64> {
+    let there = there.map(|(value, _)| value);
+    here.into_iter().chain(there).reduce(f64::max)
+}
+
+/// Processors that other programs had, on this machine or a host where they had more.
+fn worst_foreign(trial: &TrialRecord) -> Option<f64> {
+    let here = foreign_cpus(trial).map(Foreign::worst);
+    worse(here, foreign_elsewhere(trial))
+}
+
+/// The same of what the hypervisor took.
+fn worst_steal(trial: &TrialRecord) -> Option<f64> {
+    worse(steal_share(trial), steal_elsewhere(trial))
 }
 
 /// Processors that programs had which do not belong to the trial; `None` where the readings do
@@ -187,6 +223,18 @@ fn sum(shares: &[(usize, f64)]) -> f64 {
 pub fn steal_share(trial: &TrialRecord) -> Option<f64> {
     let shares = window_shares(&trial.usage, window_s(trial)?, |cpu| cpu.steal)?;
     shares.into_iter().map(|(_, share)| share).reduce(f64::max)
+}
+
+/// Share of the time of the server's processors that the hypervisor took, mean over them and the
+/// window; `None` where the readings do not cover the window.
+pub fn steal_from_server(trial: &TrialRecord) -> Option<f64> {
+    let shares = window_shares(&trial.usage, window_s(trial)?, |cpu| cpu.steal)?;
+    let own = &trial.pinned.server;
+    let here = shares
+        .iter()
+        .filter(|(cpu, _)| own.is_empty() || own.contains(cpu));
+    let here: Vec<f64> = here.map(|(_, share)| *share).collect();
+    (!here.is_empty()).then(|| here.iter().sum::<f64>() / here.len() as f64)
 }
 
 /// Share of the window in which a quota of CPU time held the server or bakeoff back; `None`

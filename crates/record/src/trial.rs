@@ -78,6 +78,11 @@ pub struct Attempt {
     /// What disturbed it, judged by what the machine did and never by what was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<Disturbance>,
+    /// What put it in doubt, by lower limits than those from which it is disturbed: a search makes
+    /// such a trial again. `None` where the rate was not found in the campaign, and in records from
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubted: Option<Vec<Disturbance>>,
 }
 
 impl Attempt {
@@ -86,12 +91,19 @@ impl Attempt {
         Self {
             number,
             disturbed: Vec::new(),
+            doubted: None,
         }
     }
 
     /// Whether something disturbed it.
     pub fn is_disturbed(&self) -> bool {
         !self.disturbed.is_empty()
+    }
+
+    /// Whether something put it in doubt or disturbed it.
+    pub fn is_in_doubt(&self) -> bool {
+        let is_doubted = self.doubted.as_ref().is_some_and(|all| !all.is_empty());
+        is_doubted || self.is_disturbed()
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use bakeoff_record::{
-    Generator, HOSTS_SCHEMA, Hosts, MACHINE_SCHEMA, OriginCounts, Record, TRIAL_SCHEMA, TrialEnd,
-    TrialRecord, When,
+    BusiestThread, Generator, HOSTS_SCHEMA, Hosts, MACHINE_SCHEMA, OriginCounts, Record,
+    TRIAL_SCHEMA, TreeTick, TrialEnd, TrialRecord, When,
 };
 
 fn folder(name: &str) -> PathBuf {
@@ -90,6 +90,26 @@ fn a_field_that_is_not_known_is_refused() {
     without.as_object_mut().expect("a trial").remove("steps");
     let error = read(&without).expect_err("a key is missing");
     assert!(error.contains("missing field `steps`"), "{error}");
+}
+
+/// A reading is read apart from what it says of the busiest thread.
+#[test]
+fn a_reading_has_no_other_field_either() {
+    let mut tick = serde_json::to_value(TreeTick {
+        busiest: BusiestThread {
+            share: Some(0.5),
+            waited: Some(0.25),
+        },
+        ..TreeTick::default()
+    })
+    .expect("it is written");
+    assert_eq!(tick["busiest_thread"], 0.5);
+    assert_eq!(tick["busiest_thread_waited"], 0.25);
+    let read = serde_json::from_value::<TreeTick>(tick.clone()).expect("it reads");
+    assert_eq!(read.busiest.waited, Some(0.25));
+    tick["colour"] = "blue".into();
+    let error = serde_json::from_value::<TreeTick>(tick).expect_err("nobody knows this key");
+    assert!(error.to_string().contains("colour"), "{error}");
 }
 
 fn copy_of_version_1() -> tempfile::TempDir {

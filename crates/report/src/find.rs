@@ -9,7 +9,7 @@ mod picture;
 mod sentence;
 mod view;
 
-pub(crate) use sentence::SEARCHES_APART;
+pub(crate) use sentence::searches_apart;
 
 use crate::document::Extent;
 use crate::safe::json_safe;

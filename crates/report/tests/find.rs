@@ -48,7 +48,10 @@ fn search() -> Record {
 
 /// Carries the search out with servers of a capacity each.
 fn carried_out(capacities: &[(&str, f64)]) -> Record {
-    let mut record = search();
+    carried_out_of(search(), capacities)
+}
+
+fn carried_out_of(mut record: Record, capacities: &[(&str, f64)]) -> Record {
     let is_plain = |trial: &TrialRecord| {
         trial.kind == ContenderKind::Contender && trial.end == TrialEnd::Measured
     };
@@ -237,6 +240,32 @@ fn contenders_are_compared_only_where_their_bounds_are_apart() {
         "{}",
         near[1]
     );
+}
+
+/// Trials of 2 s see so few requests that bounds of one server are further apart.
+#[test]
+fn short_trials_show_a_difference_only_where_bounds_are_further_apart() {
+    let capacities = [("nginx-default", 7_450.0), ("caddy-default", 6_900.0)];
+    let with_trials_of = |length_s: f64| {
+        let mut record = search();
+        let LoadModel::Sought(search) = &mut record.plan.loads[0].model else {
+            unreachable!("its rate is sought");
+        };
+        search.sum = Duration::from_secs_f64(length_s * 6.0);
+        record.plan.loads[0].duration_s = length_s;
+        let report = view(carried_out_of(record, &capacities));
+        let [more, less] = ["nginx-default", "caddy-default"].map(|name| {
+            let row = report.contenders.iter().find(|it| it.contender == name);
+            row.unwrap()
+        });
+        let apart = more.lower_per_s.unwrap() / less.upper_per_s.unwrap();
+        assert!((1.05..=1.08).contains(&apart), "{apart}");
+        report.answer[1].clone()
+    };
+    let full = with_trials_of(10.0);
+    assert!(full.ends_with("times as much as caddy-default."), "{full}");
+    let short = with_trials_of(2.0);
+    assert!(short.ends_with("no difference is shown."), "{short}");
 }
 
 #[test]

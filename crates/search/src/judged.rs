@@ -231,9 +231,9 @@ mod tests {
         check(Judged::Meets, &|it| it.ok = 9_990);
         check(Judged::Exceeds(Why::Failures), &|it| it.ok = 9_989);
         let backlog = |growth| Some(Backlog { growth });
-        check(Judged::Meets, &|it| it.backlog = backlog(14.0));
+        check(Judged::Meets, &|it| it.backlog = backlog(29.0));
         check(Judged::Exceeds(Why::QueueGrows), &|it| {
-            it.backlog = backlog(16.0);
+            it.backlog = backlog(31.0);
         });
     }
 
@@ -351,10 +351,10 @@ mod tests {
                 it.engine.slip = Some(LATE);
             })
         };
-        assert_eq!(judge(&goal, &growing(14.0)), Some(Judged::Meets));
-        assert_eq!(judge(&goal, &growing(26.0)), Some(Judged::Limited));
+        assert_eq!(judge(&goal, &growing(29.0)), Some(Judged::Meets));
+        assert_eq!(judge(&goal, &growing(41.0)), Some(Judged::Limited));
         let expected = Some(Judged::Exceeds(Why::QueueGrows));
-        assert_eq!(judge(&goal, &growing(28.0)), expected);
+        assert_eq!(judge(&goal, &growing(43.0)), expected);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bakeoff_record::{
     CONFIRM_FOLDER, Disturbance, Record, RecordFolder, SumCheck, TRIAL_SCHEMAS_READ, TrialRecord,
-    check_beside, check_links, check_machine, check_sums, disturbances, shell_path,
+    check_beside, check_links, check_machine, check_sums, disturbances, doubts, shell_path,
 };
 use bakeoff_report::{
     Redacted, Report, counted, differences, is_drawn_around, stored_document, view_of,
@@ -180,18 +180,25 @@ fn disturbed(trial: &TrialRecord) -> Option<String> {
         let own = found.iter().filter(|one| **one != Disturbance::Drift);
         own.map(|one| one.name()).collect()
     };
-    let stored = of_trial(&trial.attempt.disturbed);
-    let computed = of_trial(&disturbances(trial));
+    let differs = |what: &str, stored: &[Disturbance], computed: &[Disturbance]| {
+        let (stored, computed) = (of_trial(stored), of_trial(computed));
+        (stored != computed).then(|| {
+            format!(
+                "trial {}: {what}: the record holds [{}], computed again it is [{}]",
+                trial.id,
+                stored.join(", "),
+                computed.join(", ")
+            )
+        })
+    };
     // The first version of a trial's line had no place for it.
-    let differs = trial.schema != TRIAL_SCHEMAS_READ[0] && stored != computed;
-    differs.then(|| {
-        format!(
-            "trial {}: disturbed: the record holds [{}], computed again it is [{}]",
-            trial.id,
-            stored.join(", "),
-            computed.join(", ")
-        )
-    })
+    let disturbed = (trial.schema != TRIAL_SCHEMAS_READ[0])
+        .then(|| differs("disturbed", &trial.attempt.disturbed, &disturbances(trial)))
+        .flatten();
+    // Nor had earlier bakeoffs for what put a trial of a search in doubt.
+    let doubted = trial.attempt.doubted.as_deref();
+    let doubted = || differs("doubted", doubted?, &doubts(trial).unwrap_or_default());
+    disturbed.or_else(doubted)
 }
 
 /// What comparing the page came to.

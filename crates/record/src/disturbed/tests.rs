@@ -130,6 +130,27 @@ fn other_load_is_what_the_trial_did_not_use() {
 }
 
 #[test]
+fn a_trial_of_a_search_is_in_doubt_before_it_is_disturbed() {
+    let check = |doings: Doings, expected: &[Disturbance]| {
+        let mut trial = trial(doings);
+        assert_eq!(doubts(&trial), None, "its rate was given");
+        trial.load_name = Some("find-p99-1s-c100".to_owned());
+        assert_eq!(doubts(&trial).as_deref(), Some(expected));
+        assert_eq!(disturbances(&trial), []);
+    };
+    check(QUIET, &[]);
+    let foreign = |foreign_on_server| Doings {
+        foreign_on_server,
+        ..QUIET
+    };
+    check(foreign(0.14), &[]);
+    check(foreign(0.16), &[Disturbance::OtherLoad]);
+    let steal = |steal| Doings { steal, ..QUIET };
+    check(steal(0.04), &[]);
+    check(steal(0.06), &[Disturbance::Steal]);
+}
+
+#[test]
 fn other_load_is_known_from_reading_to_reading() {
     let mut trial = trial(QUIET);
     trial.usage.interrupts_apart = Some(true);

@@ -1,7 +1,7 @@
 //! The answer of a search in sentences. Contenders are compared only where their bounds do not
 //! overlap.
 
-use bakeoff_search::Irregular;
+use bakeoff_search::{Irregular, Purpose};
 
 use super::view::{FoundRow, GoalFacts};
 use crate::number::plain;
@@ -118,9 +118,25 @@ fn with(goal: &GoalFacts) -> String {
     }
 }
 
+/// Length from which a full trial shows as much as trials are usually asked for, seconds.
+const FULL_S: f64 = 10.0;
 /// Bounds of two searches of one server may lie as far apart as this: the spread that five searches
 /// are held to.
-pub(crate) const SEARCHES_APART: f64 = 1.05;
+const SEARCHES_APART: f64 = 1.05;
+/// The same where full trials are shorter. By chance alone the bounds of five searches with trials
+/// of 2 s then lie up to 5.4 % apart.
+const SHORT_SEARCHES_APART: f64 = 1.08;
+
+/// How far, as a factor, the bounds of another search of the same server may lie from these.
+pub(crate) fn searches_apart(row: &FoundRow) -> f64 {
+    let searching = Purpose::Search.name();
+    let own = row.trials.iter().filter(|it| it.purpose == searching);
+    // Bounds rest on full trials, which are the longest.
+    match own.map(|it| it.length_s).reduce(f64::max) {
+        Some(full_s) if full_s >= FULL_S => SEARCHES_APART,
+        _ => SHORT_SEARCHES_APART,
+    }
+}
 
 /// A rate with four digits, and its thousands apart.
 pub(super) fn rate(rate: f64) -> String {
@@ -154,7 +170,8 @@ fn pair_of(more: &FoundRow, less: &FoundRow) -> String {
     let (name, other) = (plain(&more.contender), plain(&less.contender));
     let known = more.lower_per_s.zip(less.upper_per_s);
     let apart = known.filter(|(lower, upper)| lower > upper);
-    if let Some((lower, upper)) = apart.filter(|(lower, upper)| *lower <= upper * SEARCHES_APART) {
+    let least = searches_apart(more).max(searches_apart(less));
+    if let Some((lower, upper)) = apart.filter(|(lower, upper)| *lower <= upper * least) {
         return format!(
             "The bounds of {name} and {other} are {:.1} % apart, which two searches of one server \
              may be: no difference is shown.",

@@ -13,8 +13,6 @@ use bakeoff_audit::plan_mismatches;
 use bakeoff_plan::Plan;
 use bakeoff_stats::CONFIDENCE_ROUNDS;
 
-use crate::find::SEARCHES_APART;
-
 use super::record::{Kind, Number, RecordGround, SiteRecord};
 
 /// Where a number has too few rounds for an interval, its range has to lie apart from that of
@@ -294,8 +292,7 @@ fn order(one: &Entrant<'_>, other: &Entrant<'_>) -> Option<Order> {
     }
     let (mine, theirs) = first.value.zip(second.value)?;
     let is_ahead = match kind.more_is_better() {
-        true if kind == Kind::Capacity => mine.low > theirs.high * SEARCHES_APART,
-        true => mine.low > theirs.high,
+        true => mine.low > theirs.high * first.apart.max(second.apart),
         false => mine.high < theirs.low,
     };
     // From few rounds the ends are the smallest and the largest value, and those of equals often

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::feed::is_time;
 use crate::document::findings_of;
-use crate::find::{FindReport, FoundRow};
+use crate::find::{FindReport, FoundRow, searches_apart};
 use crate::number::{counted, plain};
 use crate::overload::OverloadReport;
 use crate::redaction::Redacted;
@@ -98,6 +98,8 @@ pub(super) struct Number {
     pub(super) contender: String,
     pub(super) versions: String,
     pub(super) value: Option<Span>,
+    /// How far, as a factor, the value of an equal may lie beyond its interval.
+    pub(super) apart: f64,
     /// Rounds behind it; for a search, servers at the lower bound.
     pub(super) rounds: usize,
     /// Why it is not ranked.
@@ -449,6 +451,7 @@ fn number(report: &Report, cell: &Cell) -> Number {
             version(one.server.as_deref(), &one.versions)
         }),
         value,
+        apart: 1.0,
         rounds: cell.rounds.measured,
         unranked,
         yardstick: yardstick.and_then(|one| Some(one.estimate(of_yardstick)?.point)),
@@ -480,6 +483,7 @@ fn found(row: &FoundRow, known: Option<&(String, Vec<String>)>) -> Number {
             point: None,
             high,
         }),
+        apart: searches_apart(row),
         rounds: row.behind.lower_servers,
         unranked: not_regular(row).or_else(|| value.is_none().then(|| "no bounds".to_owned())),
         yardstick: row.behind.yardstick_per_s,

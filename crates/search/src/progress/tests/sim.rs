@@ -22,7 +22,20 @@ pub(super) struct Sim {
     pub(super) pauses: Option<(f64, f64)>,
     /// Share of the trials that something disturbs, and then they are ten times slower.
     pub(super) disturbed: f64,
+    /// Times in which every request takes longer, as on a virtual machine beside others.
+    pub(super) slow: Option<Slow>,
     pub(super) random: Random,
+}
+
+/// Episodes of slowness.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slow {
+    /// From one to the next, mean, seconds.
+    pub(super) apart_s: f64,
+    /// How long each is, seconds.
+    pub(super) length_s: f64,
+    /// How much longer a request takes in one, as a share.
+    pub(super) by: f64,
 }
 
 impl Sim {
@@ -34,6 +47,7 @@ impl Sim {
             engine_per_s: f64::INFINITY,
             pauses: None,
             disturbed: 0.0,
+            slow: None,
             random: Random::new(seed),
         }
     }
@@ -135,6 +149,7 @@ impl Sim {
     /// Every request that is due before `end`, through an engine that pauses.
     fn requests(&mut self, rate_per_s: f64, end: f64, slowness: f64) -> Vec<Passed> {
         let pauses = self.pauses_until(end);
+        let episodes = self.episodes_until(end);
         let (mut at, mut free_at) = (0.0, 0.0_f64);
         let mut all: Vec<Passed> = Vec::new();
         loop {
@@ -144,7 +159,10 @@ impl Sim {
             }
             let sent = after_pause(&pauses, at);
             let service = (self.service)(&mut self.random, rate_per_s) * slowness;
-            free_at = free_at.max(sent) + service;
+            let begun = free_at.max(sent);
+            let is_slow = after_pause(&episodes, begun) > begun;
+            let by = self.slow.filter(|_| is_slow).map_or(0.0, |slow| slow.by);
+            free_at = begun + service * (1.0 + by);
             all.push(Passed {
                 due: at,
                 sent,
@@ -163,6 +181,20 @@ impl Sim {
                 sent += 1;
             }
             all[index].late = late;
+        }
+        all
+    }
+
+    /// Episodes of slowness as (start, end), in order and apart. They do not begin with the trial.
+    fn episodes_until(&mut self, end: f64) -> Vec<(f64, f64)> {
+        let Some(slow) = self.slow else {
+            return Vec::new();
+        };
+        let (mut at, mut all) = (-10.0 * slow.apart_s, Vec::new());
+        while at < end {
+            at -= self.random.unit().ln() * (slow.apart_s - slow.length_s);
+            all.push((at, at + slow.length_s));
+            at += slow.length_s;
         }
         all
     }
