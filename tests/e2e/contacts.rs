@@ -48,8 +48,9 @@ fn upstream() -> (SocketAddr, Arc<AtomicUsize>) {
         let mut request = [0; 4096];
         if stream.read(&mut request).is_ok_and(|length| length > 0) {
             count.fetch_add(1, Ordering::Relaxed);
-            // A look at sockets takes long where thousands of them have just been closed.
-            std::thread::sleep(Duration::from_secs(2));
+            // A look at sockets takes long where thousands of them have just been closed, or the
+            // machine is busy.
+            std::thread::sleep(Duration::from_secs(4));
             let _ = stream.write_all(b"Hello, world!");
         }
     });

@@ -346,8 +346,8 @@ impl Group {
 }
 
 impl Threads {
-    /// Looks at the threads of all members. Returns the shares of the busiest since the look before;
-    /// none at the first, and where too little time has passed.
+    /// Looks at the threads of all members. Returns the shares of the busiest since the look
+    /// before; none at the first, and where too little time has passed.
     fn look(
         &mut self,
         members: &[Member],

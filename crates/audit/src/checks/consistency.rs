@@ -348,8 +348,8 @@ fn origin_asked(subject: &Subject<'_>) -> Check {
 }
 
 /// About how many requests ended between the readings of the server's counters and not in the
-/// window. A server need not be as fast in the warm-up as in the window, so that what ended there is
-/// counted where the record holds it.
+/// window. A server need not be as fast in the warm-up as in the window, so that what ended there
+/// is counted where the record holds it.
 fn ended_aside(result: &LoadResult, counters: &ServerCounters) -> f64 {
     let (from_s, to_s) = (counters.before.at_s, counters.after.at_s);
     let per_s = result.requests.completed as f64 / result.measured_s;
