@@ -3,8 +3,9 @@
 //! How much worse is a logarithm of a ratio, turned so that worse is above 0, with an interval that
 //! holds over everything that the campaign compares by the same metric ([`bakeoff_stats::locate`]).
 //! A gate is passed where the whole interval lies below it, and breached where the interval lies
-//! above 0 and its centre at the gate or beyond. Everything else cannot be decided, and so is every
-//! number that is not valid: it neither passes a gate nor breaches one.
+//! above 0 and its centre at the gate or beyond. The interval holds with 95 %, and for a breach
+//! with 99 %. Everything else cannot be decided, and so is every number that is not valid: it
+//! neither passes a gate nor breaches one.
 //!
 //! With one exception: where nothing but the machine weakens the numbers of a campaign, ten rounds
 //! or more that it left alone can breach a gate, and not pass it. Which rounds those are is decided
@@ -251,24 +252,28 @@ struct Change {
     point: f64,
     low: f64,
     high: f64,
+    /// The ends of the interval that holds with 99 %.
+    certain: [f64; 2],
     n: usize,
 }
 
 impl Change {
     /// Turned so that worse is above 0.
     fn of(metric: Metric, point: f64, located: &Located, n: usize) -> Self {
-        let held = &located.held;
+        let (held, certain) = (&located.held, &located.certain);
         match metric.more_is_better() {
             true => Self {
                 point: -point,
                 low: -held.high,
                 high: -held.low,
+                certain: [-certain.high, -certain.low],
                 n,
             },
             false => Self {
                 point,
                 low: held.low,
                 high: held.high,
+                certain: [certain.low, certain.high],
                 n,
             },
         }
@@ -276,10 +281,12 @@ impl Change {
 
     /// The same, seen from the other side.
     fn turned(self) -> Self {
+        let [low, high] = self.certain;
         Self {
             point: -self.point,
             low: -self.high,
             high: -self.low,
+            certain: [-high, -low],
             n: self.n,
         }
     }
@@ -295,12 +302,13 @@ impl Change {
         }
     }
 
-    /// What a gate comes to. What is no number is on neither side of anything.
+    /// What a gate comes to. What is no number is on neither side of anything. A build that is red
+    /// by chance costs somebody a day: that it is worse at all has to be shown with 99 %.
     fn held_against(&self, gate: f64) -> Ruling {
         let limit = gate.ln_1p();
         if self.high < limit {
             Ruling::Passed
-        } else if self.low > 0.0 && self.point >= limit {
+        } else if self.certain[0] > 0.0 && self.point >= limit {
             Ruling::Breached
         } else {
             Ruling::CannotTell
@@ -359,6 +367,9 @@ impl GateRow {
             match (change.low.is_finite(), change.point < gate.ln_1p()) {
                 (false, _) => format!("{} rounds are too few for an interval", change.n),
                 (true, true) => "it may be worse by the gate or more".to_owned(),
+                (true, false) if change.low > 0.0 => {
+                    "that it is worse at all is shown with 95 %, and a breach takes 99 %".to_owned()
+                }
                 (true, false) => "it may not be worse at all".to_owned(),
             },
         );
@@ -415,6 +426,7 @@ mod tests {
                 point,
                 low,
                 high,
+                certain: [low - 0.01, high + 0.01],
                 n: 10,
             };
             change.held_against(0.05)
@@ -427,7 +439,12 @@ mod tests {
             "worse, and within"
         );
         assert_eq!(ruling(-0.5, -0.9, 0.0), Ruling::Passed);
-        assert_eq!(ruling(limit, 0.001, 0.2), Ruling::Breached);
+        assert_eq!(ruling(limit, 0.011, 0.2), Ruling::Breached);
+        assert_eq!(
+            ruling(limit, 0.009, 0.2),
+            Ruling::CannotTell,
+            "not with 99 %"
+        );
         assert_eq!(ruling(0.2, 0.1, f64::INFINITY), Ruling::Breached);
         assert_eq!(ruling(0.2, 0.0, 0.4), Ruling::CannotTell);
         assert_eq!(ruling(0.03, 0.01, 0.05), Ruling::CannotTell);

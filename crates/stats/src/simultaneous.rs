@@ -13,6 +13,10 @@ use crate::floor::{FLIPS_FROM, Power};
 use crate::paired::Paired;
 use crate::pooled::{Held, Pool};
 
+/// Chance to err that the wider interval has, for the whole table.
+const CERTAIN_ALPHA: f64 = 0.01;
+/// Rounds from which all flips together can show so small a chance: two of 256 are below it.
+const CERTAIN_FROM: usize = 8;
 /// Steps in which an end is found: each halves what is left.
 const STEPS: usize = 48;
 /// How far from the centre an end is looked for, in multiples of the largest distance of a round
@@ -28,6 +32,8 @@ const SAME: f64 = 1e-9;
 pub struct Located {
     /// The interval. An end is infinite where the rounds do not say how far it is.
     pub held: Held,
+    /// The same with 99 % for the whole table.
+    pub certain: Held,
     /// Standard deviation of a round, to plan with.
     sd: f64,
     power: Power,
@@ -39,8 +45,10 @@ impl Located {
     /// The same, reaching farther by `more` on both sides: what rounds say nothing of.
     #[must_use]
     pub fn widened(mut self, more: f64) -> Self {
-        self.held.low -= more;
-        self.held.high += more;
+        for held in [&mut self.held, &mut self.certain] {
+            held.low -= more;
+            held.high += more;
+        }
         self.fixed += more;
         self
     }
@@ -73,19 +81,22 @@ pub fn locate(pairs: &[Paired], blocks: &[usize], seed: u64) -> Vec<Option<Locat
     let power = Power::of_pairs(pairs.len());
     let mut place = 0;
     let of_pair = |pair: &Paired| {
-        let pooled = pool.interval_at(pair, share);
-        let held = if many(pair) {
-            place += 1;
-            let flips = family.held(place - 1, FAMILY_ALPHA * share);
-            match pooled.filter(|_| pool.dependent) {
+        let own = many(pair).then_some(place);
+        place += usize::from(own.is_some());
+        let held_at = |alpha: f64, from: usize| {
+            let pooled = pool.interval_at(pair, share * alpha / FAMILY_ALPHA);
+            let Some(own) = own.filter(|_| pair.len() >= from) else {
+                return pooled;
+            };
+            let flips = family.held(own, alpha * share);
+            Some(match pooled.filter(|_| pool.dependent) {
                 Some(pooled) => both(flips, pooled),
                 None => flips,
-            }
-        } else {
-            pooled?
+            })
         };
         Some(Located {
-            held,
+            held: held_at(FAMILY_ALPHA, FLIPS_FROM)?,
+            certain: held_at(CERTAIN_ALPHA, CERTAIN_FROM)?,
             sd: pool.spread(pair),
             power: power.clone(),
             fixed: 0.0,
@@ -320,19 +331,23 @@ pub fn locate_apart(first: &[f64], second: &[f64], pairs: usize) -> Option<Locat
     } else {
         1.0
     };
-    let tail = FAMILY_ALPHA / (2 * pairs.max(1)) as f64;
-    let half = if error > 0.0 {
-        error * crate::student::student_point(tail, degrees)
-    } else {
-        0.0
-    };
     let mean = right - left;
-    Some(Located {
-        held: Held {
+    let held_at = |alpha: f64| {
+        let tail = alpha / (2 * pairs.max(1)) as f64;
+        let half = if error > 0.0 {
+            error * crate::student::student_point(tail, degrees)
+        } else {
+            0.0
+        };
+        Held {
             mean,
             low: mean - half,
             high: mean + half,
-        },
+        }
+    };
+    Some(Located {
+        held: held_at(FAMILY_ALPHA),
+        certain: held_at(CERTAIN_ALPHA),
         // As if rounds were paired: the spread of the difference of two of them.
         sd: (left_variance + right_variance).sqrt(),
         power: Power::of_pairs(pairs),
@@ -390,6 +405,24 @@ mod tests {
         assert_eq!(locate(&[pair(&[0.3, 0.4])], &[0], 1), [None]);
         assert_eq!(locate(&[pair(&[0.3])], &[0], 1), [None]);
         assert!(locate(&[], &[], 1).is_empty());
+    }
+
+    #[test]
+    fn what_is_certain_lies_farther_out_also_where_flips_are_too_few_for_it() {
+        let logs = [0.3, 0.2, 0.25, 0.31, 0.18, 0.27, 0.22, 0.29, 0.24, 0.21];
+        for rounds in [4, 6, 7, 8, 10] {
+            let found = locate(&[pair(&logs[..rounds])], &[0], 1)[0].clone();
+            let Located { held, certain, .. } = found.expect("it has rounds enough");
+            assert!(certain.low < held.low, "{rounds}: {held:?} {certain:?}");
+            assert!(certain.high > held.high, "{rounds}: {held:?} {certain:?}");
+            assert!(
+                certain.low > -0.2 && certain.high < 0.7,
+                "{rounds}: {certain:?}"
+            );
+        }
+        let (first, second) = ([100.0, 104.0, 98.0, 101.0], [120.0, 123.0, 119.0, 125.0]);
+        let apart = locate_apart(&first, &second, 1).expect("there are values enough");
+        assert!(apart.certain.low < apart.held.low && apart.certain.low > 0.0);
     }
 
     #[test]
