@@ -92,6 +92,9 @@ pub const ROUNDS_MIN: usize = 6;
 /// R18: undisturbed rounds of both sides from which they breach a gate by themselves, where too few
 /// of all are left to pass it.
 pub const UNDISTURBED_MIN: usize = 10;
+/// R18: largest share of a number's rounds that may be doubted by themselves, where the others are
+/// to show what is plain or breach a gate.
+pub const DOUBTED_SHARE: f64 = 0.25;
 /// R18: share of the planned rounds that must be believable.
 pub const ROUNDS_SHARE: f64 = 0.8;
 /// R32: share of the bytes of bodies that must have come for the right answers.

@@ -7,6 +7,7 @@ use crate::check::Level;
 use crate::code::Code;
 use crate::conclusion::{Metric, Reason};
 use crate::judged::JudgedCell;
+use crate::limits::DOUBTED_SHARE;
 use crate::number::Number;
 use crate::verdict::{Judgement, Verdict};
 
@@ -40,7 +41,7 @@ pub(crate) const DISTURBS: [Code; 5] = [
 pub(crate) struct Standing {
     /// The value of each round that has one.
     pub(crate) values: Vec<(u32, f64)>,
-    /// Those of them that are of rounds that the machine left alone.
+    /// Those of them that nothing weakens but what is wrong with other rounds.
     pub(super) undisturbed: Vec<(u32, f64)>,
     /// Whether the values are lower bounds.
     pub(crate) is_bound: bool,
@@ -69,7 +70,7 @@ impl Standing {
             is_bound: is_held_down || is_shown_as_bound,
             may_mislead: is_shown_as_bound
                 || is_rate && weak_codes(judged).any(|code| HIDES_THE_RATE.contains(&code))
-                || verdict != Verdict::Valid && !only_disturbed(judged, number),
+                || verdict != Verdict::Valid && !rests_on_others(judged, number),
             is_few: only_few(judged, number),
             error_share: None,
             silence: match verdict {
@@ -87,7 +88,14 @@ impl Standing {
         for trial in &usable.trials {
             standing.take(trial, metric.measure());
         }
+        let doubted: Vec<u32> = rounds_of(judged)
+            .filter(|round| weakness(round, number) != Weakness::Passing)
+            .map(|(trial, _)| trial.round)
+            .collect();
         standing.undisturbed.clone_from(&standing.values);
+        standing
+            .undisturbed
+            .retain(|(round, _)| !doubted.contains(round));
         if is_held_down {
             // A round that others disturbed is a bound as well.
             standing.values.clear();
@@ -120,28 +128,65 @@ impl Standing {
     }
 }
 
-/// Whether nothing weakens a number but what the machine did to some rounds, and the rounds that
-/// are missing for it.
-fn only_disturbed(judged: &JudgedCell<'_>, number: Number) -> bool {
-    let of_rounds = judged.trials.iter().take(judged.cell.trials.len());
-    let mut rounds = of_rounds.map(|(trial, judgement)| match trial.end {
-        TrialEnd::Measured => {
-            let disturbs = |code: &Code| DISTURBS.contains(code);
-            let is_disturbed = Number::ALL
-                .into_iter()
-                .any(|any| weak(judgement, any).any(|code| disturbs(&code)));
-            // What others take for a part of the window leaves it on two levels.
-            let shifts = |code: Code| code == Code::NotSteady && is_disturbed;
-            weak(judgement, number).all(|code| disturbs(&code) || shifts(code))
-        }
-        TrialEnd::Skipped { .. } | TrialEnd::Interrupted => true,
-        TrialEnd::Failed { .. } | TrialEnd::Unsupported { .. } => false,
-    });
-    let counts_or_passes = |code: Code| {
-        let counts = [Code::RoundsAccepted, Code::RoundsComplete, Code::NotSteady];
-        counts.contains(&code) || DISTURBS.contains(&code)
+/// What weakens a number in one round.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Weakness {
+    /// Nothing, or what the machine did to it, which the values of other rounds do not share.
+    Passing,
+    /// What may be the machine's or the server's: no reading of the machine explains it.
+    Doubted,
+    /// What other rounds may share without showing it.
+    Lasting,
+}
+
+/// The trials that count, each with what can be believed of it.
+fn rounds_of<'j, 'r>(
+    judged: &'j JudgedCell<'r>,
+) -> impl Iterator<Item = &'j (&'r TrialRecord, Judgement)> {
+    judged.trials.iter().take(judged.cell.trials.len())
+}
+
+fn weakness((trial, judgement): &(&TrialRecord, Judgement), number: Number) -> Weakness {
+    match trial.end {
+        TrialEnd::Measured => {}
+        TrialEnd::Skipped { .. } | TrialEnd::Interrupted => return Weakness::Passing,
+        TrialEnd::Failed { .. } | TrialEnd::Unsupported { .. } => return Weakness::Lasting,
+    }
+    let disturbs = |code: &Code| DISTURBS.contains(code);
+    let is_disturbed = Number::ALL
+        .into_iter()
+        .any(|any| weak(judgement, any).any(|code| disturbs(&code)));
+    // What others take for a part of the window leaves it on two levels.
+    let passes = |code: Code| disturbs(&code) || code == Code::NotSteady && is_disturbed;
+    let lasts = |code: Code| {
+        let hides = HIDES_THE_RATE.contains(&code);
+        hides || code.is_correctness() || code == Code::FailedShare
     };
-    rounds.all(|is_disturbed| is_disturbed) && weak(&judged.judgement, number).all(counts_or_passes)
+    let mut others = weak(judgement, number).filter(|code| !passes(*code));
+    match others.next() {
+        None => Weakness::Passing,
+        Some(first) if lasts(first) || others.any(lasts) => Weakness::Lasting,
+        Some(_) => Weakness::Doubted,
+    }
+}
+
+/// Whether all that is wrong with a number is wrong with single rounds of it: the machine disturbed
+/// some, and at most [`DOUBTED_SHARE`] of them are doubted without a reading that explains it.
+fn rests_on_others(judged: &JudgedCell<'_>, number: Number) -> bool {
+    let rounds: Vec<Weakness> = rounds_of(judged)
+        .map(|round| weakness(round, number))
+        .collect();
+    let doubted = rounds.iter().filter(|of| **of == Weakness::Doubted).count();
+    let is_of_a_round = |code: Code| {
+        let counts = [Code::RoundsAccepted, Code::RoundsComplete, Code::NotSteady];
+        let of_a_round = |round: &Judgement| weak(round, number).any(|known| known == code);
+        counts.contains(&code)
+            || DISTURBS.contains(&code)
+            || !code.is_correctness() && judged.counted().any(of_a_round)
+    };
+    !rounds.contains(&Weakness::Lasting)
+        && doubted as f64 <= DOUBTED_SHARE * rounds.len() as f64
+        && weak(&judged.judgement, number).all(is_of_a_round)
 }
 
 /// Whether a number lacks nothing but a third round.
