@@ -6,7 +6,7 @@ use bakeoff_record::{ContenderKind, Record};
 use bakeoff_stats::ERROR_SHARE_APART;
 
 use crate::check::Level;
-use crate::checks::rounds::needed_of;
+use crate::checks::rounds::{needed_among, needed_of};
 use crate::code::Code;
 use crate::comparisons::DISTURBS;
 use crate::judged::JudgedCell;
@@ -22,7 +22,7 @@ pub(crate) enum Lack {
     /// Believable rounds: it has enough with this many rounds, if nothing disturbs the added ones.
     Rounds(u32),
     /// What further rounds do not bring: they would be as bad, or half of them were spoiled, and
-    /// the machine has to become quiet first. A stopping rule that may still add rounds does.
+    /// the machine has to become quiet first. A campaign that may still add rounds does.
     Else,
 }
 
@@ -56,7 +56,8 @@ pub(crate) fn rounds_of_both(
 
 fn lack_of(record: &Record, judged: &JudgedCell<'_>, number: Number) -> Lack {
     let begun = record.plan.rounds.max(record.rounds_begun());
-    let most = record.plan.until.map_or(0, |it| it.max_rounds);
+    let most = record.plan.rounds_at_most();
+    let has_rule = record.plan.until.is_some();
     let may_go_on = begun < most;
     match judged.judgement.verdicts.of(number) {
         Verdict::Valid => return Lack::Nothing,
@@ -68,16 +69,28 @@ fn lack_of(record: &Record, judged: &JudgedCell<'_>, number: Number) -> Lack {
     let rounds: Vec<&Judgement> = judged.counted().collect();
     let spoiled = Spoiled::of(&rounds, number);
     let is_final = spoiled.all * 2 >= rounds.len() || spoiled.was_not_measured;
-    if spoiled.all == 0 || is_final && !may_go_on || stays(judged, number) {
+    // Only a rule waits for a server that failed.
+    let may_pass = may_go_on && (has_rule || !spoiled.was_not_measured);
+    if spoiled.all == 0 || is_final && !may_pass || stays(judged, number) {
         return Lack::Else;
     }
     let is_enough = |more: &u32| {
         let added = more - begun;
         let bad = spoiled.all + spoiled.expected(added as usize);
+        // Beyond the most of a plan without a rule, another number of rounds has to be planned.
+        let is_planned = !has_rule && *more > most;
         let more = *more as usize;
-        more.saturating_sub(bad) >= needed_of(&record.plan, more)
+        let needed = match is_planned {
+            true => needed_among(more, more),
+            false => needed_of(&record.plan, more),
+        };
+        more.saturating_sub(bad) >= needed
     };
-    let enough = (begun + 1..=ROUNDS_PROPOSED_MAX.max(most)).find(is_enough);
+    let proposed = match is_final {
+        true => most,
+        false => ROUNDS_PROPOSED_MAX.max(most),
+    };
+    let enough = (begun + 1..=proposed).find(is_enough);
     enough.map_or(Lack::Else, Lack::Rounds)
 }
 

@@ -95,11 +95,15 @@ fn a_few_spoiled_rounds_say_how_many_would_be_enough() {
     for (planned, disturbed, expected) in [
         (6, 0, None),
         (6, 1, Some(7)),
-        (6, 2, Some(10)),
-        (7, 2, Some(10)),
-        (10, 3, Some(15)),
+        (6, 2, Some(8)),
+        (7, 2, Some(8)),
+        (10, 3, Some(11)),
+        // Half were spoiled, and a few more can make up for it.
+        (6, 3, Some(9)),
+        (10, 6, Some(14)),
+        // More than a plan adds by itself.
+        (6, 4, None),
         // The machine has to become quiet first.
-        (6, 3, None),
         (10, 10, None),
     ] {
         let mut record = rounds(planned);

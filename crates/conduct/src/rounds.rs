@@ -1,5 +1,5 @@
 //! The order of a plan, round after round, with what it adds to it: blocks that were disturbed are
-//! repeated, and a stopping rule may ask for more rounds.
+//! repeated, and a stopping rule, or rounds that cannot be believed, may ask for more rounds.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,8 @@ use crate::sequence::{Left, Sequence, at_found_rate};
 const ROUNDS_A_REPEAT: u32 = 4;
 
 /// How far the widest interval among the comparisons so far reaches to either side, as a share
-/// (0.03 is 3 %); `None` where nothing can be compared yet.
+/// (0.03 is 3 %); `None` where rounds are awaited whatever it is: nothing can be compared yet, or
+/// too few of those that there are can be believed.
 pub type Widest<'a> = dyn FnMut(&[TrialRecord]) -> Option<f64> + 'a;
 
 /// The rounds of a plan.
@@ -29,7 +30,7 @@ pub struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// The rounds of `plan`; `widest` is asked where it has a stopping rule.
+    /// The rounds of `plan`; `widest` is asked where it may have more of them.
     pub fn new(plan: &'a Plan, widest: &'a mut Widest<'a>) -> Self {
         Self {
             plan,
@@ -39,7 +40,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Blocks of the rounds that are wanted now: those that are run in any case, and those that
-    /// the stopping rule has begun.
+    /// have been added.
     fn wanted(&self, book: &Book<'_>) -> &[Block] {
         let begun = self
             .blocks
@@ -82,15 +83,17 @@ impl<'a> Rounds<'a> {
         })
     }
 
-    /// Whether the stopping rule asks for a round more than there are.
+    /// Whether a round more is wanted than there are: for a stopping rule, or to make up for rounds
+    /// that cannot be believed.
     fn goes_on(&mut self, round: u32, recorded: &[TrialRecord]) -> bool {
-        let Some(until) = self.plan.until else {
-            return false;
-        };
-        if round >= until.max_rounds {
+        if round >= self.plan.rounds_at_most() {
             return false;
         }
-        (self.widest)(recorded).is_none_or(|width| width > until.width)
+        let width = (self.widest)(recorded);
+        match self.plan.until {
+            Some(until) => width.is_none_or(|width| width > until.width),
+            None => width.is_none(),
+        }
     }
 }
 

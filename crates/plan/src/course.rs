@@ -36,6 +36,15 @@ impl Until {
 /// nothing, and from fewer no drift of the yardstick can be seen.
 pub const REPEAT_FROM: u32 = 3;
 
+/// Rounds from which a plan without a stopping rule may add some. Where there are fewer, all of
+/// them must be believable.
+const SPARE_FROM: u32 = 6;
+/// Rounds of a plan for each one that may be added.
+const ROUNDS_A_SPARE: u32 = 2;
+/// Most rounds that are added without a stopping rule, so that no campaign takes much longer than
+/// was said.
+const SPARE_MOST: u32 = 5;
+
 /// What a difference in the work of two contenders does to their comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -92,9 +101,15 @@ impl Plan {
         })
     }
 
-    /// Rounds that may be run.
+    /// Rounds that may be run: those that a stopping rule leads to, and without one those that make
+    /// up for rounds that cannot be believed.
     pub fn rounds_at_most(&self) -> u32 {
-        self.until.map_or(self.rounds, |until| until.max_rounds)
+        let spare = match self.rounds {
+            ..SPARE_FROM => 0,
+            rounds => (rounds / ROUNDS_A_SPARE).min(SPARE_MOST),
+        };
+        let with_spare = self.rounds.saturating_add(spare);
+        self.until.map_or(with_spare, |until| until.max_rounds)
     }
 
     /// The plan of a campaign that goes on after its end, for `rounds` in all. Who is measured

@@ -24,7 +24,8 @@ pub struct Plan {
     pub description: String,
     /// How often each trial is repeated with a fresh server. At least 1.
     pub rounds: u32,
-    /// When to stop after that; `None` stops there.
+    /// When to stop after that; `None` stops there, or a few rounds later where too few of them can
+    /// be believed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
     /// What a difference in the work of two contenders does to their comparison.

@@ -301,7 +301,7 @@ mod tests {
     fn a_stopping_rule_asks_for_ten_rounds_before_it_looks() {
         let mut plan = builtin("quick");
         let rounds = |plan: &Plan| (plan.rounds_at_least(), plan.rounds_at_most());
-        assert_eq!(rounds(&plan), (7, 7));
+        assert_eq!(rounds(&plan), (7, 10));
         let rule = |max_rounds| {
             Some(Until {
                 width: 0.03,
@@ -313,6 +313,16 @@ mod tests {
         assert_eq!(trials(&plan).len(), 10 * 37);
         plan.until = rule(8);
         assert_eq!(rounds(&plan), (8, 8));
+    }
+
+    #[test]
+    fn without_a_rule_half_as_many_rounds_may_make_up_for_spoiled_ones() {
+        let mut plan = builtin("quick");
+        for (rounds, most) in [(1, 1), (5, 5), (6, 9), (7, 10), (10, 15), (40, 45)] {
+            plan.rounds = rounds;
+            let found = (plan.rounds_at_least(), plan.rounds_at_most());
+            assert_eq!(found, (rounds, most));
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! How precise the comparisons of a campaign are, for a rule that adds rounds until they are.
+//! How precise the comparisons of a campaign are, for a rule that adds rounds until they are, and
+//! whether it lacks rounds.
 
 use bakeoff_audit::{GateRow, Gates, compare_contenders, judge, widest_interval};
 use bakeoff_record::Record;
@@ -16,7 +17,15 @@ pub fn widest(record: &Record) -> Option<f64> {
     widest_interval(&judged.comparisons)
 }
 
-/// The same of what gates hold against the first contender, and of nothing else: how far the widest
+/// Whether a campaign without a stopping rule goes on: a number lacks rounds that can be believed,
+/// and those that the plan may still add would be enough. Values have no say in it.
+pub fn awaits_rounds(record: &Record) -> bool {
+    let most = record.plan.rounds_at_most();
+    let enough = judge(record).rounds_enough;
+    enough.is_some_and(|enough| enough <= most)
+}
+
+/// What [`widest`] is of what gates hold against the first contender, and of nothing else: how far the widest
 /// interval reaches to either side, where that of a gate that allows more counts for less, in
 /// proportion to the strictest. It goes by widths alone, never by the result of a gate, so that it
 /// favours neither end (R26). What more rounds cannot decide has no say; `None` where a number is

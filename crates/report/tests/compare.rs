@@ -89,7 +89,7 @@ fn rounds_that_were_disturbed_ask_for_others() {
     let rows = compare.expect("both are there").rows;
     let gated = rows.iter().find(|row| row.gate.is_some()).expect("a row");
     assert_eq!(gated.ruling, Ruling::CannotTell);
-    assert_eq!(gated.rounds_needed, Some(15));
+    assert_eq!(gated.rounds_needed, Some(11));
 }
 
 /// Counts in JUnit are those of its elements, and every row is one of them.

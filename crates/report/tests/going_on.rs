@@ -6,7 +6,7 @@ use bakeoff_audit::{Ruling, Verdict, compare_contenders, judge};
 use bakeoff_plan::{Overrides, Plan, RoundsAsked, Until};
 use bakeoff_record::{Outcome, Record, TrialEnd, TrialRecord};
 use bakeoff_report::{
-    Gates, MarkdownOptions, TextOptions, markdown, text, view, widest, widest_gated,
+    Gates, MarkdownOptions, TextOptions, awaits_rounds, markdown, text, view, widest, widest_gated,
 };
 
 /// Three contenders at one workload and load that they all carry, in `n` rounds.
@@ -282,10 +282,43 @@ fn a_rule_that_ended_a_campaign_is_given_what_makes_it_go_on() {
         let until = plan_after(&record.plan, &flags).until.expect("it is kept");
         assert!(until.width < reached, "{flags} after {reached}");
     }
-    // Without a rule a number is asked for.
+    // Without a rule as well, and a number is asked for where the plan has no more rounds.
     let mut record = rounds(10);
     first(&mut record, "caddy-default", 3).for_each(disturb);
-    assert_eq!(proposed(&record).as_deref(), Some(" --rounds 15"));
+    assert_eq!(proposed(&record).as_deref(), Some(""));
+    let mut few = rounds(5);
+    first(&mut few, "caddy-default", 1).for_each(disturb);
+    assert_eq!(proposed(&few).as_deref(), Some(" --rounds 7"));
+}
+
+/// Without a rule a campaign adds rounds as long as they can bring what is lacking, and for nothing
+/// else.
+#[test]
+fn a_campaign_without_a_rule_awaits_what_its_own_rounds_can_bring() {
+    let look = |planned: u32, begun: u32, disturbed: u32, name: &str| {
+        let mut record = rounds(begun);
+        record.plan.rounds = planned;
+        first(&mut record, name, disturbed).for_each(disturb);
+        let rate = rates(&record).into_iter().find(|(known, _)| known == name);
+        let (_, rate) = rate.expect("it is there");
+        (awaits_rounds(&record), rate == Verdict::Valid)
+    };
+    let caddy = "caddy-default";
+    assert_eq!(look(7, 7, 1, caddy), (false, true));
+    assert_eq!(look(7, 7, 2, caddy), (true, false));
+    assert_eq!(look(7, 8, 2, caddy), (false, true));
+    // Three more make up for three, and four are too many.
+    assert_eq!(look(7, 7, 3, caddy), (true, false));
+    assert_eq!(look(7, 9, 3, caddy), (false, true));
+    assert_eq!(look(7, 10, 4, caddy), (false, true));
+    assert_eq!(look(7, 7, 5, caddy), (false, false));
+    assert_eq!(look(7, 10, 5, caddy), (false, false));
+    // A look of few rounds stays one.
+    assert_eq!(look(3, 3, 1, caddy), (false, false));
+    // Nor is one at its limit awaited, which further rounds would show again.
+    let mut full = rounds(7);
+    first(&mut full, caddy, 7).for_each(fill);
+    assert!(!awaits_rounds(&full));
 }
 
 /// Why there is no finding, as text and Markdown have it as well.

@@ -1,6 +1,6 @@
 //! What only several rounds together can show (family D), and what those of each round come to.
 
-use bakeoff_plan::{LoadModel, Plan, Until};
+use bakeoff_plan::{LoadModel, Plan};
 use bakeoff_record::{ContenderKind, Record, ServerFacts, TrialEnd, TrialRecord};
 use bakeoff_stats::{Cell, ERROR_SHARE_APART, Measure, modes};
 
@@ -49,14 +49,11 @@ fn values(measured: &[&Round<'_>], measure: Measure) -> Vec<f64> {
         .collect()
 }
 
-/// Rounds that the plan asked for; where a rule decides when to stop, those that it led to.
+/// Rounds that the plan asked for, with those that were added to them.
 fn rounds_planned(record: &Record) -> usize {
     let plan = &record.plan;
-    let rounds = match plan.until {
-        None => plan.rounds,
-        Some(_) => plan.rounds_at_least().max(record.rounds_begun()),
-    };
-    rounds as usize
+    let begun = record.rounds_begun().min(plan.rounds_at_most());
+    plan.rounds_at_least().max(begun) as usize
 }
 
 /// Rounds of a cell whose number must be believable.
@@ -70,14 +67,14 @@ fn rounds_needed(record: &Record, cell: &Cell<'_>) -> usize {
 }
 
 /// How many of `rounds` rounds of a plan must be believable: most of those planned, and all where
-/// few were. The rounds that a stopping rule adds make up for what the machine spoiled, so they do
-/// not raise what is needed until they are the most of them: half of all must be believable.
+/// few were. The rounds that are added make up for what the machine spoiled, so they do not raise
+/// what is needed until they are the most of them: half of all must be believable.
 pub(crate) fn needed_of(plan: &Plan, rounds: usize) -> usize {
-    let planned = match plan.until {
-        None => rounds,
-        // Those that it begins with.
-        Some(_) => rounds.min(plan.rounds.max(Until::LOOK_FROM) as usize),
-    };
+    needed_among(rounds.min(plan.rounds_at_least() as usize), rounds)
+}
+
+/// The same of `planned` rounds among `rounds`.
+pub(crate) fn needed_among(planned: usize, rounds: usize) -> usize {
     if planned < ROUNDS_MIN {
         return planned;
     }

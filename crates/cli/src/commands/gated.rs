@@ -5,9 +5,9 @@ use std::path::Path;
 use bakeoff_plan::Plan;
 use bakeoff_record::{Machine, Record, shell_path, shell_word};
 use bakeoff_report::{
-    Compare, CompareError, Condition, Gates, Redacted, Redaction, Ruling, compare_across,
-    compare_text, compare_within, conditions_of, contenders_of, fits, plan_mismatches, widest,
-    widest_gated,
+    Compare, CompareError, Condition, Gates, Redacted, Redaction, Ruling, awaits_rounds,
+    compare_across, compare_text, compare_within, conditions_of, contenders_of, fits,
+    plan_mismatches, widest, widest_gated,
 };
 
 use super::compare::{exit_code, is_of_same_campaign, refuse_without_rounds};
@@ -60,8 +60,12 @@ impl Gated {
         &self.arguments
     }
 
-    /// What decides whether a campaign with a stopping rule goes on: how far intervals reach.
+    /// What decides whether a campaign goes on: with a stopping rule how far intervals reach, and
+    /// without one whether rounds are awaited, where there is no width.
     pub(super) fn widest(&self, record: &Record) -> Option<f64> {
+        if record.plan.until.is_none() {
+            return (!awaits_rounds(record)).then_some(0.0);
+        }
         match (&self.gates, &self.baseline) {
             (Some(gates), None) => widest_gated(record, gates),
             // Intervals against another record are of both, and rounds here narrow one.

@@ -319,10 +319,10 @@ mod tests {
 
     #[test]
     fn a_race_with_gates_adds_rounds_unless_their_number_is_given() {
-        assert_eq!(rounds_of(&[]), (7, 7));
+        assert_eq!(rounds_of(&[]), (7, 10));
         assert_eq!(rounds_of(&["--gate", "rate=5%"]), (10, 40));
         assert_eq!(rounds_of(&["--gate", "rate=0.01%,cpu=900%"]), (10, 40));
-        assert_eq!(rounds_of(&["--gate", "rate=5%", "--rounds", "8"]), (8, 8));
+        assert_eq!(rounds_of(&["--gate", "rate=5%", "--rounds", "8"]), (8, 12));
         assert_eq!(rounds_of(&["--gate", "rate=5%", "--until", "2%"]), (10, 40));
         assert_eq!(rounds_of(&["--until", "2%"]), (10, 40));
     }

@@ -92,7 +92,7 @@ fn run_from(
 }
 
 fn run(plan: &Plan, carry: impl FnMut(&Trial) -> TrialRecord) -> Vec<TrialRecord> {
-    run_from(Vec::new(), plan, &mut |_| None, carry)
+    run_from(Vec::new(), plan, &mut |_| Some(0.0), carry)
 }
 
 fn ids(records: &[TrialRecord]) -> Vec<String> {
@@ -133,7 +133,7 @@ fn a_campaign_goes_on_exactly_where_it_was_interrupted() {
         if let Some(last) = before.last_mut() {
             last.end = TrialEnd::Interrupted;
         }
-        let resumed = run_from(before, &plan, &mut |_| None, carry);
+        let resumed = run_from(before, &plan, &mut |_| Some(0.0), carry);
         let (mut one, mut other) = (ids(&whole), ids(&resumed));
         one.sort();
         other.sort();
@@ -231,7 +231,7 @@ fn rounds_are_added_to_a_campaign_that_was_complete() {
     let carry = |trial: &Trial| record(trial, 100);
     let first = run(&plan(3), carry);
     let longer = plan(3).extended(5);
-    let records = run_from(first, &longer, &mut |_| None, carry);
+    let records = run_from(first, &longer, &mut |_| Some(0.0), carry);
     let planned: Vec<String> = trials(&longer).into_iter().map(|trial| trial.id).collect();
     assert_eq!(ids(&records), planned);
 }
@@ -280,6 +280,26 @@ fn a_stopping_rule_looks_from_ten_rounds_on_and_ends() {
     let never = (14, vec![10, 11, 12, 13]);
     assert_eq!(rounds_with(|_| Some(0.05)), never);
     assert_eq!(rounds_with(|_| None), never, "nothing can be compared");
+}
+
+/// The last round of a plan of `planned` rounds where too few can be believed before round
+/// `enough`.
+fn last_round(planned: u32, enough: u32) -> u32 {
+    let plan = plan(planned);
+    let mut widest = |records: &[TrialRecord]| {
+        let begun = records.iter().map(|record| record.round).max().unwrap();
+        (begun >= enough).then_some(0.5)
+    };
+    let records = run_from(Vec::new(), &plan, &mut widest, |trial| record(trial, 100));
+    records.iter().map(|record| record.round).max().unwrap()
+}
+
+#[test]
+fn rounds_that_cannot_be_believed_are_made_up_for_within_bounds() {
+    for (planned, enough, last) in [(7, 1, 7), (7, 9, 9), (7, 40, 10), (3, 40, 3), (20, 40, 25)] {
+        let case = format!("{planned} planned, {enough} enough");
+        assert_eq!(last_round(planned, enough), last, "{case}");
+    }
 }
 
 #[test]

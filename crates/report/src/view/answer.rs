@@ -327,7 +327,13 @@ fn awaits_a_contender(record: &Record, judged: &Judged<'_>) -> bool {
 /// numbers that are valid would be so no longer.
 fn asking_for(rounds: u32, record: &Record, judged: &Judged<'_>) -> Option<String> {
     let Some(until) = record.plan.until else {
-        return Some(format!(" --rounds {rounds}"));
+        // A campaign that goes on adds them by itself.
+        let is_added = judged.rounds_enough == Some(rounds);
+        let by_itself = is_added && rounds <= record.plan.rounds_at_most();
+        return Some(match by_itself {
+            true => String::new(),
+            false => format!(" --rounds {rounds}"),
+        });
     };
     let begun = record.rounds_begun();
     let widest = widest_interval(&judged.comparisons).unwrap_or(until.width);

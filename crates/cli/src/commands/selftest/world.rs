@@ -163,7 +163,7 @@ impl World {
             warnings: Vec::new(),
             generators: None,
         };
-        let mut widest = |_: &[_]| None;
+        let mut widest = |_: &[_]| Some(0.0);
         let end = conduct(plan, &mut record, here, options, &mut widest, &mut |_| {});
         end.context("the self-test's campaign failed")
     }
