@@ -128,9 +128,9 @@ impl Pool {
     }
 
     /// The smallest logarithm of a ratio that this pair's rounds would have shown with 80 %, with
-    /// this share of the chance to err; `None` below three rounds.
-    pub(crate) fn smallest_shown(&self, pair: &Paired, floor: f64, share: f64) -> Option<f64> {
-        Some(floor + (self.reach_at(share) + NORMAL_80) * self.error(pair)?)
+    /// the chance to err that all of them have; `None` below three rounds.
+    pub(crate) fn smallest_shown(&self, pair: &Paired, floor: f64) -> Option<f64> {
+        Some(floor + (self.reach_at(1.0) + NORMAL_80) * self.error(pair)?)
     }
 
     /// Standard deviation to plan with: the pair's own, or the pooled one below six rounds where

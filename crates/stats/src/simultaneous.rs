@@ -76,7 +76,6 @@ pub fn locate(pairs: &[Paired], blocks: &[usize], seed: u64) -> Vec<Option<Locat
         return vec![None; pairs.len()];
     };
     let many = |pair: &Paired| pair.len() >= FLIPS_FROM;
-    let share = share(pairs);
     let family = Family::new(pairs.iter().filter(|pair| many(pair)), seed);
     let power = Power::of_pairs(pairs.len());
     let mut place = 0;
@@ -84,11 +83,11 @@ pub fn locate(pairs: &[Paired], blocks: &[usize], seed: u64) -> Vec<Option<Locat
         let own = many(pair).then_some(place);
         place += usize::from(own.is_some());
         let held_at = |alpha: f64, from: usize| {
-            let pooled = pool.interval_at(pair, share * alpha / FAMILY_ALPHA);
+            let pooled = pool.interval_at(pair, alpha / FAMILY_ALPHA);
             let Some(own) = own.filter(|_| pair.len() >= from) else {
                 return pooled;
             };
-            let flips = family.held(own, alpha * share);
+            let flips = family.held(own, alpha * flips_share(pairs, from));
             Some(match pooled.filter(|_| pool.dependent) {
                 Some(pooled) => both(flips, pooled),
                 None => flips,
@@ -116,30 +115,28 @@ pub fn within(pairs: &[Paired], blocks: &[usize], margin: f64, seed: u64) -> Vec
         return vec![false; pairs.len()];
     }
     let many = |pair: &Paired| pair.len() >= FLIPS_FROM;
-    let share = share(pairs);
+    let alpha = FAMILY_ALPHA * flips_share(pairs, FLIPS_FROM);
     let family = Family::new(pairs.iter().filter(|pair| many(pair)), seed);
     let mut place = 0;
     let of_pair = |pair: &Paired| {
-        let pooled = pool.interval_at(pair, share);
+        let pooled = pool.interval_at(pair, 1.0);
         let pooled = pooled.is_some_and(|held| held.low >= -margin && held.high <= margin);
         if !many(pair) {
             return pooled;
         }
         place += 1;
-        let flips = family.is_within(place - 1, margin, FAMILY_ALPHA * share);
+        let flips = family.is_within(place - 1, margin, alpha);
         flips && (pooled || !pool.dependent)
     };
     pairs.iter().map(of_pair).collect()
 }
 
-/// The share of the chance to err that each method has: half where both are at work.
-fn share(pairs: &[Paired]) -> f64 {
-    let flipped = pairs.iter().filter(|pair| pair.len() >= FLIPS_FROM).count();
-    if flipped == 0 || flipped == pairs.len() {
-        1.0
-    } else {
-        0.5
-    }
+/// The share of the chance to err that flips have, which look at pairs of `from` rounds or more:
+/// that of these pairs among all. The pooled spread is corrected over all pairs, and looks at the
+/// others, so the rest of the chance is what it takes.
+pub(crate) fn flips_share(pairs: &[Paired], from: usize) -> f64 {
+    let flipped = pairs.iter().filter(|pair| pair.len() >= from).count();
+    flipped as f64 / pairs.len().max(1) as f64
 }
 
 /// The centre of the first, with the farther ends of both.

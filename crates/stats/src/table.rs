@@ -3,12 +3,15 @@
 //!
 //! From six rounds on sign flips decide ([`crate::flips`]), below that the pooled spread
 //! ([`crate::pooled`]). Flips need independent rounds. Where the rounds of the whole table hang
-//! together, a difference has to pass both.
+//! together, a difference has to pass both. Where some pairs have fewer rounds, each method has the
+//! share of the chance to err that its pairs are of all: the pooled spread is corrected over all
+//! pairs in any case, and the chances of flips are divided by their share.
 
 use crate::flips::{FAMILY_ALPHA, flips};
 use crate::floor::{FLIPS_FROM, Power};
 use crate::paired::Paired;
 use crate::pooled::{Held, Pool};
+use crate::simultaneous::flips_share;
 
 /// What may be said of one pair of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,20 +65,14 @@ pub fn look(pairs: &[Paired], blocks: &[usize], floor: f64, seed: u64) -> Vec<Se
     let flipped: Vec<Paired> = pairs.iter().filter(many).cloned().collect();
     let pool = Pool::new(pairs, blocks);
     let found = flips(&flipped, floor, seed);
-    // Where both methods are at work each has half of the chance to err.
-    let methods = match flipped.len() {
-        none_or_all if none_or_all == 0 || none_or_all == pairs.len() => 1,
-        _ => 2,
-    };
-    let share = f64::from(methods as u32);
-    let few_power = Power::of_pairs(pairs.len()).shared(methods);
+    let share = flips_share(pairs, FLIPS_FROM);
+    let few_power = Power::of_pairs(pairs.len());
     let rounds = flipped.iter().map(Paired::len).max().unwrap_or(0);
-    let many_power = Power::of_flips(found.critical, rounds).shared(methods);
+    let many_power = Power::of_flips(found.critical, rounds).shared(share);
     let mut tested = found.tested.iter();
     let of_pair = |pair: &Paired| {
-        let chance = |p_value: f64| (p_value * share).min(1.0);
         let spread = pool.map_or(0.0, |pool| pool.spread(pair));
-        let held = pool.and_then(|pool| pool.interval_at(pair, 1.0 / share));
+        let held = pool.and_then(|pool| pool.interval_at(pair, 1.0));
         let pooled = pool
             .and_then(|pool| pool.p_value(pair, floor))
             .unwrap_or(1.0);
@@ -92,11 +89,12 @@ pub fn look(pairs: &[Paired], blocks: &[usize], floor: f64, seed: u64) -> Vec<Se
                 let dependent = pool.is_some_and(|pool| pool.dependent);
                 let guard =
                     |flips: f64, pooled: f64| if dependent { flips.max(pooled) } else { flips };
+                let chance = |flips: f64| (flips / share).min(1.0);
                 let log = pair.ratio().map_or(0.0, |ratio| ratio.point.ln());
                 Seen {
                     method: Method::Flips,
-                    higher: chance(guard(one.higher, up)),
-                    lower: chance(guard(one.lower, down)),
+                    higher: guard(chance(one.higher), up),
+                    lower: guard(chance(one.lower), down),
                     alone: guard(one.alone, pooled_alone),
                     held: None,
                     smallest_shown: many_power.smallest_shown(spread, pair.len(), floor),
@@ -105,12 +103,12 @@ pub fn look(pairs: &[Paired], blocks: &[usize], floor: f64, seed: u64) -> Vec<Se
             }
             None => Seen {
                 method: Method::Pooled,
-                higher: chance(up),
-                lower: chance(down),
+                higher: up,
+                lower: down,
                 alone: pooled_alone,
                 held,
                 smallest_shown: pool
-                    .and_then(|pool| pool.smallest_shown(pair, floor, 1.0 / share))
+                    .and_then(|pool| pool.smallest_shown(pair, floor))
                     .unwrap_or(f64::INFINITY),
                 rounds_needed: pool
                     .and_then(|_| few_power.rounds_needed(pair.mean(), spread, floor)),
@@ -135,9 +133,21 @@ mod tests {
             (Method::Pooled, Method::Flips)
         );
         assert!(seen[0].held.is_some() && seen[1].held.is_none());
-        // Both at work: each has half of the chance.
+        // Both at work: each has the share of its pairs in the chance.
         let alone = look(&[many], &[1], 0.01, 1)[0];
         assert!(alone.is_higher() && alone.higher < seen[1].higher);
+    }
+
+    /// Six rounds that agree have a chance of 2 in 64. One pair with fewer rounds took from all
+    /// others what they show, when each method had half of the chance.
+    #[test]
+    fn a_pair_with_fewer_rounds_leaves_the_others_what_they_show() {
+        let six = |mean: f64| pair(&[0.0, 0.01, -0.01, 0.02, -0.02, 0.0].map(|log| mean + log));
+        let mut table: Vec<Paired> = (0..11).map(|_| six(0.4)).collect();
+        table.push(pair(&[0.3, 0.31, 0.29, 0.3, 0.32]));
+        let blocks: Vec<usize> = (0..12).collect();
+        let seen = look(&table, &blocks, 0.01, 1);
+        assert!(seen.iter().all(Seen::is_higher), "{seen:#?}");
     }
 
     /// An interval beyond the floor beside "cannot tell" would contradict it.
