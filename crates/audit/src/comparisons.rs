@@ -120,7 +120,7 @@ fn all_pairs<'c, 'r>(
         let causes = causes(equivalence, pair.first, pair.second);
         if record.plan.compare == CompareMode::EqualWork && !causes.is_empty() {
             pair.silence = pair.silence.or(Some(Reason::UnequalWork));
-            pair.undisturbed = None;
+            (pair.untaken, pair.undisturbed) = (None, None);
         }
         pair.causes = causes;
     }
@@ -147,9 +147,10 @@ pub(crate) struct Pair<'c, 'r> {
     pub(crate) first: &'c JudgedCell<'r>,
     pub(crate) second: &'c JudgedCell<'r>,
     pub(crate) paired: Paired,
-    /// The rounds that the machine left alone, where nothing else weakens either side and they are
-    /// enough to show by themselves that the second is worse.
-    pub(crate) undisturbed: Option<Paired>,
+    /// The rounds that the machine left alone, where a side is weak by others.
+    untaken: Option<Paired>,
+    /// Those of them that nothing else weakens either.
+    undisturbed: Option<Paired>,
     pub(crate) bound: Option<Side>,
     /// Whether what weakens a side may be all that a difference rests on.
     may_mislead: bool,
@@ -173,7 +174,14 @@ impl Pair<'_, '_> {
     /// The rounds that a gate is held against; `None` where none of them shows anything.
     pub(crate) fn held(&self) -> Option<&Paired> {
         let whole = || self.silence.is_none().then_some(&self.paired);
-        self.undisturbed.as_ref().or_else(whole)
+        self.undisturbed().or_else(whole)
+    }
+
+    /// The rounds that the machine left alone, where they are enough to show by themselves that
+    /// the second is worse.
+    pub(crate) fn undisturbed(&self) -> Option<&Paired> {
+        let undisturbed = self.undisturbed.as_ref();
+        undisturbed.filter(|paired| paired.len() >= UNDISTURBED_MIN)
     }
 }
 
@@ -252,14 +260,16 @@ fn pair<'c, 'r>(
         None => bound.is_some(),
         Some(reason) => matches!(reason, Reason::NotValid | Reason::BoundHides),
     };
-    let undisturbed = (is_weak && !may_mislead)
-        .then(|| Paired::new(&left.undisturbed, &right.undisturbed))
-        .filter(|paired| paired.len() >= UNDISTURBED_MIN);
+    let may_rest = is_weak && !may_mislead;
+    let paired_of = |first: &[_], second: &[_]| may_rest.then(|| Paired::new(first, second));
+    let untaken = paired_of(&left.untaken, &right.untaken);
+    let undisturbed = paired_of(&left.undisturbed, &right.undisturbed);
     Pair {
         block,
         first,
         second,
         paired,
+        untaken,
         undisturbed,
         bound,
         may_mislead,

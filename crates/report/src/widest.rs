@@ -25,11 +25,10 @@ pub fn awaits_rounds(record: &Record) -> bool {
     enough.is_some_and(|enough| enough <= most)
 }
 
-/// What [`widest`] is of what gates hold against the first contender, and of nothing else: how far the widest
-/// interval reaches to either side, where that of a gate that allows more counts for less, in
-/// proportion to the strictest. It goes by widths alone, never by the result of a gate, so that it
-/// favours neither end (R26). What more rounds cannot decide has no say; `None` where a number is
-/// missing that more rounds may bring.
+/// What [`widest`] is, of what gates hold against the first contender and of nothing else. The
+/// interval of a gate that allows more counts for less, in proportion to the strictest. It goes by
+/// widths alone, never by the result of a gate, so that it favours neither end (R26). What more
+/// rounds cannot decide has no say; `None` where a number is missing that more rounds may bring.
 pub fn widest_gated(record: &Record, gates: &Gates) -> Option<f64> {
     let judged = judge(record);
     let contenders = record.plan.contenders.iter();

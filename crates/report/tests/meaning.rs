@@ -465,7 +465,7 @@ fn links_between_hosts_stand_in_the_report_with_both_measurements() {
 
 #[test]
 fn the_command_that_goes_on_has_the_hosts_and_what_else_it_needs() {
-    let mut record = support::campaign(7);
+    let mut record = support::campaign(4);
     let check = |record: &Record, needed_again, expected: &str| {
         let options = TextOptions {
             record: Some("my record"),
@@ -476,7 +476,7 @@ fn the_command_that_goes_on_has_the_hosts_and_what_else_it_needs() {
         let next = text.lines().find(|line| line.starts_with("next: "));
         assert_eq!(next, Some(expected), "{text}");
     };
-    let plain = "next: bakeoff run --resume 'my record' --rounds 26";
+    let plain = "next: bakeoff run --resume 'my record' --rounds 15";
     check(&record, None, plain);
     check(&record, Some(""), plain);
     let library = " --library RECORD";

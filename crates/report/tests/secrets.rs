@@ -400,10 +400,10 @@ fn a_copy_with_a_secret_in_a_url_can_be_read() {
 
 #[test]
 fn a_copy_proposes_no_command_that_needs_the_record() {
-    let record = support::campaign(7);
+    let record = support::campaign(4);
     let next = |redacted: &Redacted| view_of(redacted).answer.next;
     let full = "bakeoff report RECORD --full";
-    let more = "bakeoff run --resume RECORD --rounds 26";
+    let more = "bakeoff run --resume RECORD --rounds 15";
     assert_eq!(next(&Redacted::hidden(record.clone())), [more, full]);
     let shared = Redacted::shared(record);
     assert_eq!(next(&shared), [full]);

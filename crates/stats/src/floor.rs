@@ -2,10 +2,9 @@
 
 use std::cell::OnceCell;
 
-use crate::estimate::estimate;
 use crate::flips::FAMILY_ALPHA;
 use crate::student::student_point;
-use crate::walsh::NORMAL_975;
+use crate::walsh::{NORMAL_975, walsh};
 
 /// Floor where nothing was run twice: 3 %, what two runs of one server may differ by on a quiet
 /// machine.
@@ -22,8 +21,11 @@ pub const ROUNDS_ADVISED_MAX: usize = 200;
 
 /// The floor of a metric, as a share: the farther end of the 95 % interval of the logarithms of
 /// all ratios between twins, and [`FLOOR_MIN`] at least. `None` without twins.
+///
+/// Which of two twins is the first is arbitrary, so the logarithms are symmetric and the interval
+/// is that of [`walsh`]: an interval of ranks reaches to the farthest of up to eight values.
 pub fn aa_floor(logs: &[f64]) -> Option<f64> {
-    let interval = estimate(logs)?;
+    let interval = walsh(logs)?;
     let farther = interval.low.abs().max(interval.high.abs());
     Some(farther.exp_m1().max(FLOOR_MIN))
 }
@@ -70,9 +72,9 @@ impl Power {
         Self::of_tail(crate::student::student_tail(t, degrees))
     }
 
-    /// The same where `methods` methods share the chance to err equally.
-    pub(crate) fn shared(self, methods: usize) -> Self {
-        Self::of_tail(self.tail / methods.max(1) as f64)
+    /// The same with this share of the chance to err.
+    pub(crate) fn shared(self, share: f64) -> Self {
+        Self::of_tail(self.tail * share)
     }
 
     fn of_tail(tail: f64) -> Self {
@@ -125,7 +127,6 @@ impl Power {
 mod tests {
     use super::*;
     use crate::paired::tests::pair;
-    use crate::walsh::walsh;
 
     #[test]
     fn twins_that_agree_leave_one_percent_and_others_what_they_differ_by() {
@@ -137,6 +138,9 @@ mod tests {
         // Six values: the smallest and the largest; the farther of them is -0.08.
         let floor = aa_floor(&[-0.08, 0.01, 0.02, 0.0, 0.03, 0.01]).unwrap();
         assert!((floor - 0.08_f64.exp_m1()).abs() < 1e-12);
+        // Seven: the third smallest of 28 averages, so that one of them does not decide alone.
+        let floor = aa_floor(&[-0.55, 0.01, -0.02, 0.03, 0.0, -0.01, 0.02]).unwrap();
+        assert!((floor - 0.28_f64.exp_m1()).abs() < 0.01, "{floor}");
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, found: Option<Foun
         one.conclusion = Conclusion::NotCompared;
     }
     if !pair.may_mislead {
-        say_what_is_plain(&mut one, &pair.paired);
+        say_what_is_plain(&mut one, &pair.paired, pair.untaken.as_ref());
     }
     one
 }
@@ -136,11 +136,16 @@ fn plain_from(ratio: f64, floor: f64) -> f64 {
     ratio.max(1.0 + floor)
 }
 
-/// Where disturbances take the conclusion away, a difference that none of them explains is plain.
-fn say_what_is_plain(one: &mut Comparison, paired: &Paired) {
+/// Where disturbances take the conclusion away, a difference that none of them explains is plain,
+/// and so is one that is plain in the rounds that are left.
+fn say_what_is_plain(one: &mut Comparison, paired: &Paired, untaken: Option<&Paired>) {
     use Reason::{BoundHides, BoundWeakens, NotValid};
+    let plain = || {
+        plain_though_disturbed(paired, one.floor)
+            .or_else(|| plain_where_untaken(untaken?, one.floor))
+    };
     if matches!(one.reason, Some(NotValid | BoundHides | BoundWeakens))
-        && let Some(direction) = plain_though_disturbed(paired, one.floor)
+        && let Some(direction) = plain()
     {
         one.conclusion = Conclusion::PlainNotProven(direction);
         one.reason = Some(NotValid);
@@ -157,6 +162,15 @@ fn plain_though_disturbed(paired: &Paired, floor: f64) -> Option<Direction> {
     let is_plain = logs.len() >= PLAIN_ROUNDS_DISTURBED
         && each_shows(paired, plain_from(PLAIN_RATIO, floor))
         && paired.mean().abs() >= mean;
+    is_plain.then(|| direction(paired.mean() > 0.0))
+}
+
+/// The direction of a difference that the rounds show that the machine left alone. They are as good
+/// as those of a shorter campaign, but chosen afterwards, so more of them must agree.
+fn plain_where_untaken(paired: &Paired, floor: f64) -> Option<Direction> {
+    let is_plain = paired.len() >= PLAIN_ROUNDS_DISTURBED
+        && each_shows(paired, plain_from(PLAIN_RATIO_EACH, floor))
+        && paired.mean().abs() >= plain_from(PLAIN_RATIO, floor).ln();
     is_plain.then(|| direction(paired.mean() > 0.0))
 }
 

@@ -41,7 +41,9 @@ pub(crate) const DISTURBS: [Code; 5] = [
 pub(crate) struct Standing {
     /// The value of each round that has one.
     pub(crate) values: Vec<(u32, f64)>,
-    /// Those of them that nothing weakens but what is wrong with other rounds.
+    /// Those of them that the machine left alone.
+    pub(super) untaken: Vec<(u32, f64)>,
+    /// Those of these that nothing else weakens either.
     pub(super) undisturbed: Vec<(u32, f64)>,
     /// Whether the values are lower bounds.
     pub(crate) is_bound: bool,
@@ -66,10 +68,10 @@ impl Standing {
         let is_shown_as_bound = is_rate && judged.rate_bound.is_some();
         let mut standing = Self {
             values: Vec::new(),
+            untaken: Vec::new(),
             undisturbed: Vec::new(),
             is_bound: is_held_down || is_shown_as_bound,
-            may_mislead: is_shown_as_bound
-                || is_rate && weak_codes(judged).any(|code| HIDES_THE_RATE.contains(&code))
+            may_mislead: is_rate && hides_the_rate(judged, is_held_down)
                 || verdict != Verdict::Valid && !rests_on_others(judged, number),
             is_few: only_few(judged, number),
             error_share: None,
@@ -88,14 +90,20 @@ impl Standing {
         for trial in &usable.trials {
             standing.take(trial, metric.measure());
         }
-        let doubted: Vec<u32> = rounds_of(judged)
-            .filter(|round| weakness(round, number) != Weakness::Passing)
-            .map(|(trial, _)| trial.round)
-            .collect();
-        standing.undisturbed.clone_from(&standing.values);
-        standing
-            .undisturbed
-            .retain(|(round, _)| !doubted.contains(round));
+        let rounds_with = |wanted: fn(Weakness) -> bool| -> Vec<u32> {
+            rounds_of(judged)
+                .filter(|round| wanted(weakness(judged, round, number)))
+                .map(|(trial, _)| trial.round)
+                .collect()
+        };
+        let untaken = rounds_with(|of| matches!(of, Weakness::Nothing | Weakness::Doubted));
+        let clean = rounds_with(|of| of == Weakness::Nothing);
+        let of = |rounds: &[u32]| {
+            let values = standing.values.iter();
+            let known = values.filter(|(round, _)| rounds.contains(round));
+            known.copied().collect()
+        };
+        (standing.untaken, standing.undisturbed) = (of(&untaken), of(&clean));
         if is_held_down {
             // A round that others disturbed is a bound as well.
             standing.values.clear();
@@ -128,11 +136,13 @@ impl Standing {
     }
 }
 
-/// What weakens a number in one round.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What weakens a number in one round, the worst last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Weakness {
-    /// Nothing, or what the machine did to it, which the values of other rounds do not share.
-    Passing,
+    /// Nothing.
+    Nothing,
+    /// What the machine did to it, which the values of other rounds do not share.
+    Taken,
     /// What may be the machine's or the server's: no reading of the machine explains it.
     Doubted,
     /// What other rounds may share without showing it.
@@ -146,35 +156,75 @@ fn rounds_of<'j, 'r>(
     judged.trials.iter().take(judged.cell.trials.len())
 }
 
-fn weakness((trial, judgement): &(&TrialRecord, Judgement), number: Number) -> Weakness {
+fn weakness(
+    judged: &JudgedCell<'_>,
+    (trial, judgement): &(&TrialRecord, Judgement),
+    number: Number,
+) -> Weakness {
     match trial.end {
         TrialEnd::Measured => {}
-        TrialEnd::Skipped { .. } | TrialEnd::Interrupted => return Weakness::Passing,
+        TrialEnd::Skipped { .. } | TrialEnd::Interrupted => return Weakness::Taken,
         TrialEnd::Failed { .. } | TrialEnd::Unsupported { .. } => return Weakness::Lasting,
     }
-    let disturbs = |code: &Code| DISTURBS.contains(code);
-    let is_disturbed = Number::ALL
-        .into_iter()
-        .any(|any| weak(judgement, any).any(|code| disturbs(&code)));
-    // What others take for a part of the window leaves it on two levels.
-    let passes = |code: Code| disturbs(&code) || code == Code::NotSteady && is_disturbed;
-    let lasts = |code: Code| {
-        let hides = HIDES_THE_RATE.contains(&code);
-        hides || code.is_correctness() || code == Code::FailedShare
+    let is_by_server = |code: Code| match code {
+        // What is compared in spite of its failures is not made by them.
+        Code::FailedShare => fails(judged),
+        // What was answered is not the work that was asked for.
+        Code::OriginAsked | Code::BodyBytes => true,
+        code => code.is_correctness(),
     };
-    let mut others = weak(judgement, number).filter(|code| !passes(*code));
-    match others.next() {
-        None => Weakness::Passing,
-        Some(first) if lasts(first) || others.any(lasts) => Weakness::Lasting,
-        Some(_) => Weakness::Doubted,
+    if weak(judgement, number).any(is_by_server) {
+        return Weakness::Lasting;
     }
+    if has_no_value(judgement, number) {
+        return Weakness::Taken;
+    }
+    let is_disturbed = is_disturbed(judgement);
+    let weakness = |code: Code| match code {
+        Code::FailedShare => Weakness::Nothing,
+        // What others take for a part of the window leaves it on two levels.
+        Code::NotSteady if is_disturbed => Weakness::Taken,
+        code if DISTURBS.contains(&code) => Weakness::Taken,
+        code if HIDES_THE_RATE.contains(&code) => Weakness::Lasting,
+        _ => Weakness::Doubted,
+    };
+    let of_codes = weak(judgement, number).map(weakness);
+    of_codes.max().unwrap_or(Weakness::Nothing)
+}
+
+/// Whether more requests fail, over all rounds, than two sides that are compared may differ by.
+fn fails(judged: &JudgedCell<'_>) -> bool {
+    let share = judged.cell.error_share();
+    share.is_none_or(|share| share > ERROR_SHARE_APART)
+}
+
+fn is_disturbed(judgement: &Judgement) -> bool {
+    let disturbs = |code: Code| DISTURBS.contains(&code);
+    let mut numbers = Number::ALL.into_iter();
+    numbers.any(|any| weak(judgement, any).any(disturbs))
+}
+
+/// Whether the machine took the number of a round away, with whatever else it brought about: a
+/// yardstick that drifted lets a server look too fast for the engine.
+fn has_no_value(judgement: &Judgement, number: Number) -> bool {
+    judgement.level(number) >= Level::Disturbed && is_disturbed(judgement)
+}
+
+/// Whether a rate may be many times what was measured, by a round whose value counts.
+fn hides_the_rate(judged: &JudgedCell<'_>, is_held_down: bool) -> bool {
+    let counts = |round: &&Judgement| is_held_down || !has_no_value(round, Number::Rate);
+    let mut codes = judged
+        .counted()
+        .filter(counts)
+        .flat_map(|round| weak(round, Number::Rate));
+    codes.any(|code| HIDES_THE_RATE.contains(&code))
 }
 
 /// Whether all that is wrong with a number is wrong with single rounds of it: the machine disturbed
 /// some, and at most [`DOUBTED_SHARE`] of them are doubted without a reading that explains it.
 fn rests_on_others(judged: &JudgedCell<'_>, number: Number) -> bool {
     let rounds: Vec<Weakness> = rounds_of(judged)
-        .map(|round| weakness(round, number))
+        .map(|round| weakness(judged, round, number))
         .collect();
     let doubted = rounds.iter().filter(|of| **of == Weakness::Doubted).count();
     let is_of_a_round = |code: Code| {

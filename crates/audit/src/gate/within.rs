@@ -174,7 +174,7 @@ impl<'c, 'r> Family<'c, 'r> {
             );
             row.rounds_enough = needed.filter(|_| is_passing);
             row.rounds_needed = row.rounds_enough;
-            if let (Some(undisturbed), Some(located)) = (&pair.undisturbed, located) {
+            if let (Some(undisturbed), Some(located)) = (pair.undisturbed(), located) {
                 let change = self.change(undisturbed, located, reversed);
                 self.hold_undisturbed(&change, &mut row);
             }

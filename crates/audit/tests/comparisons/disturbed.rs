@@ -231,14 +231,24 @@ fn one_doubted_round_does_not_silence_what_all_rounds_show() {
     // Two of seven rounds are more than a quarter.
     let twice = [drift, step, ("r6-a", Code::NotSteady)];
     assert_eq!(concluded(5.8, &twice, &[]), silent);
+    // One request that fails has no share in a factor of five.
+    let failed = ("r5-a", Code::FailedShare);
+    assert_eq!(concluded(5.8, &[drift, failed], &[]), plain);
     for lasting in [
         Code::GeneratorCeiling,
         Code::ServerRestarted,
-        Code::FailedShare,
+        Code::OriginAsked,
     ] {
         let found = concluded(5.8, &[drift, ("r5-a", lasting)], &[]);
         assert_eq!(found, silent, "{lasting:?}");
     }
-    // What is not large is not plain.
-    assert_eq!(concluded(2.5, &[drift, step], &[]), silent);
+    // Of the rounds that are left at least four have to be plain by themselves.
+    assert_eq!(concluded(1.6, &[drift, step], &[]), plain);
+    assert_eq!(concluded(1.4, &[drift, step], &[]), silent);
+    let drifts = ["r1-a", "r2-a", "r3-b"].map(|id| (id, Code::Drift));
+    let taken = drifts.map(|(id, _)| (id, 6e4));
+    assert_eq!(concluded(2.5, &drifts, &taken), plain);
+    let fourth = [drifts.as_slice(), &[("r4-a", Code::Drift)]].concat();
+    let taken = [taken.as_slice(), &[("r4-a", 2e5)]].concat();
+    assert_eq!(concluded(2.5, &fourth, &taken), silent);
 }
