@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bakeoff_load::check_clients;
 use bakeoff_plan::{Load, Overload, Overrides, Plan, RoundsAsked};
-use bakeoff_report::OverloadReport;
+use bakeoff_report::{OverloadReport, share};
 
 use super::made::Kind;
 use super::{made, race};
@@ -58,7 +58,7 @@ fn announce(plan: &Plan) {
 /// What contenders of these names are asked for.
 fn asking(contenders: usize, names: &str, load: &Load, overload: &Overload) -> String {
     let steps = overload.steps.iter();
-    let steps: Vec<String> = steps.map(|it| format!("{} %", it * 100.0)).collect();
+    let steps: Vec<String> = steps.map(|it| format!("{} %", share(*it))).collect();
     let each = if contenders > 1 { "each of " } else { "" };
     let whole = match overload.capacity_per_s {
         Some(capacity) => format!("{capacity} requests/s"),
@@ -132,7 +132,7 @@ mod tests {
     fn what_is_asked_for_is_said_in_one_sentence() {
         let asked = |contenders: usize, names: &str, capacity_per_s| {
             let overload = Overload {
-                steps: vec![0.5, 1.0, 0.5],
+                steps: vec![0.5, 1.1, 0.5],
                 capacity_per_s,
                 arrival: Arrival::Poisson,
                 clients: 100,
@@ -144,11 +144,11 @@ mod tests {
         };
         assert_eq!(
             asked(1, "nginx", None),
-            "asking nginx for 50 %, 100 %, 50 % of its capacity, 60 s each"
+            "asking nginx for 50 %, 110 %, 50 % of its capacity, 60 s each"
         );
         assert_eq!(
             asked(2, "nginx, caddy", Some(2000.0)),
-            "asking each of nginx, caddy for 50 %, 100 %, 50 % of 2000 requests/s, 60 s each"
+            "asking each of nginx, caddy for 50 %, 110 %, 50 % of 2000 requests/s, 60 s each"
         );
     }
 }
