@@ -199,6 +199,11 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
         before.as_ref(),
     ));
     found.sort_by_key(|one| one.class);
+    unsaid.extend(recovery::ill_again(
+        series,
+        recovery.as_ref(),
+        before.as_ref(),
+    ));
     if found.is_empty() && before.is_some() {
         unsaid.extend(classes::wrong_answers(series).or_else(|| classes::never_beyond(series)));
     }

@@ -561,4 +561,5 @@ fn rounds_agree_by_majority_and_have_a_median() {
     assert_eq!(censored.recovery_s.and_then(|it| it.median), None);
 }
 
+mod doubts;
 mod ladders;
