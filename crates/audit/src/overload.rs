@@ -11,6 +11,7 @@
 //! refusal or an error is the server's in any case.
 
 mod classes;
+mod ends;
 mod ladder;
 mod recovery;
 mod rounds;
@@ -171,7 +172,7 @@ const ENDED_BEFORE_TWICE: &str =
 /// Judges what was measured; without a round, an id and the series.
 pub fn judge_series(series: &Series) -> OverloadRamp {
     let before = classes::Before::of(series);
-    let crash = classes::crash(series);
+    let crash = ends::crash(series);
     let mut unsaid = classes::unsaid(series, before.as_ref());
     let mut found: Vec<OverloadFound> = Vec::new();
     for (index, step) in series.steps.iter().enumerate() {
@@ -192,7 +193,7 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
         (None, Some(before)) => recovery::recovery(series, before),
         (None, None) => None,
     };
-    found.extend(crash.or_else(|| classes::restarted(series)));
+    found.extend(crash.or_else(|| ends::restarted(series)));
     found.extend(recovery::metastable(
         series,
         recovery.as_ref(),

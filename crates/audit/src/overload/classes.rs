@@ -1,7 +1,7 @@
 //! Classes of a step, with the figures that each rests on.
 
-use super::series::{Kind, Kinds, Part, Series, Step};
-use super::{OverloadClass, OverloadFound, TWICE, underrated};
+use super::series::{Kind, Part, Series, Step};
+use super::{OverloadClass, OverloadFound, TWICE, ends, underrated};
 use crate::figures::{milliseconds, percent, seconds};
 use crate::limits::{SEND_LAG_NS, SEND_LAG_SHARE};
 
@@ -20,13 +20,10 @@ const QUEUE_NS: f64 = 10e6;
 /// answers before took, or at most this time where that is longer.
 const QUICK_FACTOR: f64 = 2.0;
 const QUICK_NS: f64 = 10e6;
-/// Share of what fails in a part that is refused where nobody listens.
-const GONE: f64 = 0.9;
 /// Share of what was offered that a server carries that is not beyond its capacity.
 const CARRIED: f64 = 0.95;
-/// Parts at the end of a server in which its death may be why requests failed.
-const LOST_PARTS: usize = 2;
-/// Parts of the first step that show what is usual.
+/// Parts that show how a server is: what is usual in the first step, and what it gave in a step
+/// before it ended.
 const PARTS_LEAST: usize = 3;
 
 /// What was usual before: the second half of the first step.
@@ -93,7 +90,7 @@ pub(super) fn of_step(
             evidence: format!("{evidence} {at}"),
         });
     };
-    let lost = lost_at_its_end(series, step);
+    let lost = ends::lost_at_its_end(series, step);
     let share_of = |kind| {
         let failed = step.failed.of(kind).saturating_sub(lost.of(kind));
         failed as f64 / step.due.max(1) as f64
@@ -154,21 +151,6 @@ fn dropped(series: &Series, share: &str) -> String {
     format!("{share} had no connection in {patience}{overflows}")
 }
 
-/// What failed because the server ended, or a process of it: connections that were open are closed,
-/// and new ones are refused, until the load is stopped or others answer.
-fn lost_at_its_end(series: &Series, step: &Step) -> Kinds {
-    let mut lost = Kinds::default();
-    let last = match series.died {
-        Some(_) => series.parts.len().saturating_sub(LOST_PARTS),
-        None => series.parts.len(),
-    };
-    let last = &series.parts[last..];
-    let own = series.parts_of(step).iter();
-    let own = own.filter(|part| last.contains(part) || series.is_after_crash(part));
-    own.for_each(|part| lost.merge(&part.failed));
-    lost
-}
-
 /// Answers take longer, or come too late, while others still come.
 fn queue(series: &Series, step: &Step, before: &Before, is_quick: bool) -> Option<String> {
     // A client that was sent away rests, and may be why none is left to send.
@@ -222,7 +204,13 @@ fn queue(series: &Series, step: &Step, before: &Before, is_quick: bool) -> Optio
 /// Right answers are far below their peak, though as many were asked for.
 fn collapse(series: &Series, step: &Step) -> Option<String> {
     let peak = series.peak_per_s().filter(|peak| *peak > 0.0)?;
-    let ok = step.ok_per_s?;
+    // What is missing because it ended is no other class.
+    let (own, lived) = (series.parts_of(step), ends::before_its_end(series, step));
+    let ok = match lived.len() {
+        all if all == own.len() => step.ok_per_s?,
+        few if few < PARTS_LEAST => return None,
+        _ => per_s(lived)?,
+    };
     let asked_enough = step.rate_per_s >= CARRIED * peak;
     // Requests that the load engine could not send are missing from its right answers.
     let all_sent = step.share_of(Kind::Local) < SHARE;
@@ -254,25 +242,25 @@ fn has_collapsed_at_twice(series: &Series, step: &Step, of_peak: f64) -> bool {
 
 /// Right answers per second in the first and in the second half of a step.
 fn halves(series: &Series, step: &Step) -> Option<(f64, f64)> {
-    let parts = series.parts_of(step);
+    let parts = ends::before_its_end(series, step);
     let (first, second) = parts.split_at(parts.len() / 2);
-    let per_s = |parts: &[Part]| {
-        let length_s: f64 = parts.iter().map(|part| part.length_s).sum();
-        let ok: u64 = parts.iter().map(|part| part.ok).sum();
-        (length_s > 0.0).then(|| ok as f64 / length_s)
-    };
     per_s(first).zip(per_s(second))
+}
+
+/// Right answers per second in parts.
+fn per_s(parts: &[Part]) -> Option<f64> {
+    let length_s: f64 = parts.iter().map(|part| part.length_s).sum();
+    let ok: u64 = parts.iter().map(|part| part.ok).sum();
+    (length_s > 0.0).then(|| ok as f64 / length_s)
 }
 
 /// The longest time without any answer, where requests waited; before the server ended.
 pub(super) fn stall(series: &Series) -> Option<OverloadFound> {
     let from = series.steps.get(1)?.start_s;
     let (mut longest, mut now) = ((0.0, 0.0), (0.0, 0.0));
-    for part in series
-        .parts
-        .iter()
-        .filter(|part| part.start_s >= from - 1e-6)
-    {
+    let gone = ends::gone_from(series).unwrap_or(series.parts.len());
+    let parts = series.parts[..gone].iter();
+    for part in parts.filter(|part| part.start_s >= from - 1e-6) {
         let answered = part.ok + part.failed.of(Kind::Busy) + part.failed.of(Kind::Wrong);
         let sent_away = part.failed.of(Kind::Refused) + part.failed.of(Kind::Reset);
         let waits = part.due > 0 && sent_away * 2 < part.due;
@@ -298,62 +286,6 @@ pub(super) fn stall(series: &Series) -> Option<OverloadFound> {
         class: OverloadClass::Stall,
         step,
         evidence: format!("no answer came in time for {length_s:.1} s from {start_s:.1} s on"),
-    })
-}
-
-/// The server ended by itself, or nothing listens any more until the end.
-pub(super) fn crash(series: &Series) -> Option<OverloadFound> {
-    let last_s = series
-        .parts
-        .last()
-        .map_or(0.0, |part| part.start_s + part.length_s);
-    let step_at = |at_s: f64| {
-        let before = series.steps.iter().rposition(|step| step.start_s <= at_s);
-        before.unwrap_or(0)
-    };
-    if let Some(died) = &series.died {
-        return Some(OverloadFound {
-            class: OverloadClass::Crash,
-            step: step_at(last_s - 1e-6),
-            evidence: format!("{died}, {last_s:.1} s after the start"),
-        });
-    }
-    let is_gone = |part: &&Part| {
-        let refused = part.failed.of(Kind::Refused) as f64;
-        part.ok == 0 && (part.due == 0 || refused >= GONE * part.failed.sum().max(1) as f64)
-    };
-    let gone = series.parts.iter().rev().take_while(is_gone).count();
-    let first = series.parts.get(series.parts.len() - gone)?;
-    let back = series.steps.last()?;
-    (gone > 0 && first.start_s <= back.start_s + 1e-6).then(|| OverloadFound {
-        class: OverloadClass::Crash,
-        step: step_at(first.start_s),
-        evidence: format!(
-            "from {:.1} s on every connection was refused, also after the load had gone back",
-            first.start_s
-        ),
-    })
-}
-
-/// A process that did the work ended and took its requests with it, and the server came back: by a
-/// master process of its own, or by whatever starts it again.
-pub(super) fn restarted(series: &Series) -> Option<OverloadFound> {
-    let first = series.crashes.first()?;
-    let mut steps = series.steps.iter();
-    let step = steps.rposition(|step| step.start_s <= first.gone_s);
-    let times = match series.crashes.len() {
-        1 => String::new(),
-        several => format!(", the first of {several} times"),
-    };
-    Some(OverloadFound {
-        class: OverloadClass::Crash,
-        step: step.unwrap_or(0),
-        evidence: format!(
-            "{} ended {:.1} s after the start with the loss of {}, and the server came back{times}",
-            first.what(),
-            first.gone_s,
-            first.lost()
-        ),
     })
 }
 

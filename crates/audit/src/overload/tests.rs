@@ -382,17 +382,6 @@ fn a_server_that_ends_has_crashed_and_never_recovers() {
     died.parts[last].failed.add(Kind::Reset, 900);
     died.steps[2].failed.add(Kind::Reset, 900);
     check(&died, &[OverloadClass::Crash]);
-    // Where nobody sees the process, that nothing listens until the end says the same.
-    let gone = series(&|at, _, part| {
-        if at >= 55.0 {
-            part.failed.add(Kind::Refused, part.due);
-            (part.ok, part.p50_ns, part.p99_ns) = (0, None, None);
-        }
-    });
-    let judged = judge_series(&gone);
-    let last = judged.classes.last().map(|one| one.class);
-    assert_eq!(last, Some(OverloadClass::Crash), "{:#?}", judged.classes);
-    assert_eq!(judged.recovery, Some(Recovery::Never));
 }
 
 /// A master process, or a loop of a shell, lives on and starts another one.
