@@ -1,18 +1,15 @@
 //! Classes of a step, with the figures that each rests on.
 
+use super::goodput::{CARRIED, collapse};
 use super::series::{Kind, Part, Series, Step};
-use super::{OverloadClass, OverloadFound, TWICE, ends, underrated};
+use super::{OverloadClass, OverloadFound, ends};
 use crate::figures::{milliseconds, percent, seconds};
 use crate::limits::{SEND_LAG_NS, SEND_LAG_SHARE};
 
 /// Share of the requests due from which a way to fail is what the server does.
-const SHARE: f64 = 0.01;
+pub(super) const SHARE: f64 = 0.01;
 /// Time without any answer from which a server stalls, seconds (R38).
 const STALL_S: f64 = 2.0;
-/// Share of its peak below which goodput has collapsed at twice the capacity (R38).
-const COLLAPSED_AT_TWICE: f64 = 0.8;
-/// The same at any other share of the capacity, of which R38 says nothing.
-const COLLAPSED: f64 = 0.5;
 /// How much longer than 99 % of the answers before half of them must take, and by how much.
 const QUEUE_FACTOR: f64 = 4.0;
 const QUEUE_NS: f64 = 10e6;
@@ -20,11 +17,9 @@ const QUEUE_NS: f64 = 10e6;
 /// answers before took, or at most this time where that is longer.
 const QUICK_FACTOR: f64 = 2.0;
 const QUICK_NS: f64 = 10e6;
-/// Share of what was offered that a server carries that is not beyond its capacity.
-const CARRIED: f64 = 0.95;
 /// Parts that show how a server is: what is usual in the first step, and what it gave in a step
 /// before it ended.
-const PARTS_LEAST: usize = 3;
+pub(super) const PARTS_LEAST: usize = 3;
 
 /// What was usual before: the second half of the first step.
 #[derive(Debug, Clone, PartialEq)]
@@ -199,59 +194,6 @@ fn queue(series: &Series, step: &Step, before: &Before, is_quick: bool) -> Optio
         String::new()
     };
     Some(format!("{took}{gave_up}"))
-}
-
-/// Right answers are far below their peak, though as many were asked for.
-fn collapse(series: &Series, step: &Step) -> Option<String> {
-    let peak = series.peak_per_s().filter(|peak| *peak > 0.0)?;
-    // What is missing because it ended is no other class.
-    let (own, lived) = (series.parts_of(step), ends::before_its_end(series, step));
-    let ok = match lived.len() {
-        all if all == own.len() => step.ok_per_s?,
-        few if few < PARTS_LEAST => return None,
-        _ => per_s(lived)?,
-    };
-    let asked_enough = step.rate_per_s >= CARRIED * peak;
-    // Requests that the load engine could not send are missing from its right answers.
-    let all_sent = step.share_of(Kind::Local) < SHARE;
-    let has_collapsed = ok < COLLAPSED * peak || has_collapsed_at_twice(series, step, ok / peak);
-    (asked_enough && all_sent && has_collapsed).then(|| {
-        format!(
-            "right answers fell to {:.0}/s, {} of the peak of {peak:.0}/s,",
-            ok,
-            percent(ok / peak)
-        )
-    })
-}
-
-/// Whether goodput at twice the capacity is below 80 % of its peak, and stays there: one pause, or
-/// one good moment at the peak, is no collapse. So even the better half of the step must be below
-/// 80 % of a rate that another step kept up in both of its halves.
-fn has_collapsed_at_twice(series: &Series, step: &Step, of_peak: f64) -> bool {
-    let is_twice = TWICE.contains(&step.share) && underrated(series, series.peak_per_s()).is_none();
-    if !is_twice || of_peak >= COLLAPSED_AT_TWICE {
-        return false;
-    }
-    let kept = series.steps.iter().filter(|one| one.is_measured());
-    let kept = kept.filter_map(|one| halves(series, one));
-    let kept = kept.map(|(first, second)| first.min(second));
-    let kept = kept.reduce(f64::max).unwrap_or(0.0);
-    halves(series, step)
-        .is_some_and(|(first, second)| first.max(second) < COLLAPSED_AT_TWICE * kept)
-}
-
-/// Right answers per second in the first and in the second half of a step.
-fn halves(series: &Series, step: &Step) -> Option<(f64, f64)> {
-    let parts = ends::before_its_end(series, step);
-    let (first, second) = parts.split_at(parts.len() / 2);
-    per_s(first).zip(per_s(second))
-}
-
-/// Right answers per second in parts.
-fn per_s(parts: &[Part]) -> Option<f64> {
-    let length_s: f64 = parts.iter().map(|part| part.length_s).sum();
-    let ok: u64 = parts.iter().map(|part| part.ok).sum();
-    (length_s > 0.0).then(|| ok as f64 / length_s)
 }
 
 /// The longest time without any answer, where requests waited; before the server ended.

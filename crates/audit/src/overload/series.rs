@@ -1,6 +1,6 @@
 //! A trial as parts of time and steps of its rate, with what was asked and the results.
 
-use bakeoff_plan::{LoadModel, RateShape};
+use bakeoff_plan::{LoadModel, Overload, RateShape};
 use bakeoff_record::{
     Failed, Histogram, Interval, LoadResult, Outcome, Role, TreeTick, TrialEnd, TrialRecord, Usage,
 };
@@ -206,6 +206,9 @@ pub struct Series {
     pub parts: Vec<Part>,
     /// The steps, the last of which is the way back.
     pub steps: Vec<Step>,
+    /// Whether a closed loop showed the capacity; it was said otherwise.
+    #[serde(skip)]
+    pub is_capacity_shown: bool,
     /// Time after which a client gives up, seconds.
     pub patience_s: f64,
     /// How the server ended by itself.
@@ -223,11 +226,11 @@ pub struct Series {
 }
 
 impl Series {
-    /// The series of a trial whose steps are these shares of the capacity.
+    /// The series of a trial of an overload.
     ///
     /// # Errors
     /// Why there is none.
-    pub fn of(record: &TrialRecord, shares: &[f64]) -> Result<Self, String> {
+    pub fn of(record: &TrialRecord, overload: &Overload) -> Result<Self, String> {
         let is_whole = record.result.is_some() && record.course.lost().is_empty();
         match &record.end {
             TrialEnd::Measured => {}
@@ -247,6 +250,7 @@ impl Series {
             return Err("its rate did not change".to_owned());
         };
         let rates: Vec<f64> = [&[rate_per_s], then_per_s.as_slice()].concat();
+        let shares = &overload.steps;
         if rates.len() != shares.len() {
             return Err("its steps are not those of the plan".to_owned());
         }
@@ -271,6 +275,7 @@ impl Series {
         let tcp = &record.usage.tcp;
         Ok(Self {
             steps: steps.collect(),
+            is_capacity_shown: overload.capacity_per_s.is_none(),
             patience_s: record.load.timeout_s,
             died: record.server_died().map(str::to_owned),
             crashes: crashes(record, result),
@@ -312,10 +317,17 @@ impl Series {
         Some(first.rate_per_s / first.share)
     }
 
-    /// Most right answers per second in a step.
+    /// Right answers per second that a closed loop showed as the capacity.
+    pub(super) fn shown_per_s(&self) -> Option<f64> {
+        self.capacity_per_s().filter(|_| self.is_capacity_shown)
+    }
+
+    /// Most right answers per second in a step, or in the closed loop that showed the capacity:
+    /// a server that gives less from the first step beyond it on has not its peak there.
     pub fn peak_per_s(&self) -> Option<f64> {
         let rates = self.steps.iter().filter_map(|step| step.ok_per_s);
-        rates.reduce(f64::max)
+        let most = rates.reduce(f64::max)?;
+        Some(self.shown_per_s().map_or(most, |shown| shown.max(most)))
     }
 }
 

@@ -96,3 +96,63 @@ fn a_last_step_in_which_nothing_was_due_is_no_crash() {
     });
     check(&idle, &[]);
 }
+
+/// A server that gives so much to more connections than the closed loop had.
+fn gives_beyond(most: u64, is_capacity_shown: bool) -> OverloadRamp {
+    let made = series(&|_, rate, part| {
+        if rate >= CAPACITY {
+            slow(part, 900);
+            part.ok = most;
+        }
+    });
+    let made = Series {
+        is_capacity_shown,
+        ..made
+    };
+    let mut ramp = judge_series(&made);
+    ramp.series = Some(made);
+    ramp
+}
+
+#[test]
+fn the_capacity_that_a_closed_loop_showed_is_a_peak() {
+    use OverloadClass::{Collapse, Queue};
+    for (most, classes, collapsed_at) in [
+        (900, &[Queue][..], None),
+        (600, &[Queue, Collapse], Some(3)),
+        (300, &[Queue, Collapse], Some(1)),
+    ] {
+        let shown = gives_beyond(most, true);
+        let found: Vec<_> = shown.classes.iter().map(|one| one.class).collect();
+        assert_eq!(found, classes, "{shown:?}");
+        assert_eq!(shown.classes.get(1).map(|one| one.step), collapsed_at);
+        assert_eq!(shown.peak_per_s, Some(CAPACITY));
+        assert_eq!(shown.goodput_at_twice, Some(most as f64 / CAPACITY));
+        assert!(judge_rounds(&[shown], &SHARES).unsaid.is_empty());
+    }
+}
+
+#[test]
+fn a_capacity_that_was_said_too_high_says_nothing_of_twice_the_capacity() {
+    let said = gives_beyond(600, false);
+    let found: Vec<_> = said.classes.iter().map(|one| one.class).collect();
+    assert_eq!(found, [OverloadClass::Queue]);
+    assert_eq!(
+        (said.peak_per_s, said.goodput_at_twice),
+        (Some(600.0), None)
+    );
+    assert_eq!(
+        judge_rounds(&[said], &SHARES).unsaid,
+        [
+            "what it does at twice its capacity: no step gave more than 600/s, and 1000/s was \
+             taken as its capacity; take --capacity 600"
+        ]
+    );
+    let near = gives_beyond(900, false);
+    assert_eq!(near.goodput_at_twice, Some(1.0));
+    assert!(judge_rounds(&[near], &SHARES).unsaid.is_empty());
+    // It was never asked for as much.
+    let mut less = series(&|_, _, _| ());
+    less.steps.drain(1..4);
+    assert_eq!(goodput::misjudged(&less, less.peak_per_s()), None);
+}

@@ -1,6 +1,8 @@
 //! Rungs and ramps of made trials: what counts, and what a trial that failed says.
 
-use bakeoff_plan::{Arrival, Connect, Load, LoadModel, RateShape};
+use std::time::Duration;
+
+use bakeoff_plan::{Arrival, Connect, Load, LoadModel, Overload, RateShape};
 use bakeoff_record::{
     Attempt, ContenderKind, Course, Histogram, Hosts, Interval, LoadResult, LostHost, Outcome,
     Pinned, Step, TRIAL_SCHEMA, ThreadUsage, TrialEnd, TrialRecord, Usage,
@@ -245,7 +247,15 @@ fn ramp(end: TrialEnd, hosts: Option<Hosts>) -> OverloadRamp {
     result.intervals = (0..100).map(part).collect();
     record.result = Some(result);
     (record.end, record.course.hosts) = (end, hosts);
-    judge_ramp(&record, &[0.5, 2.0, 0.5])
+    let overload = Overload {
+        steps: vec![0.5, 2.0, 0.5],
+        capacity_per_s: Some(100.0),
+        arrival: Arrival::Constant,
+        clients: 10,
+        ladder: Vec::new(),
+        rung: Duration::from_secs(10),
+    };
+    judge_ramp(&record, &overload)
 }
 
 #[test]
