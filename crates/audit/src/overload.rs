@@ -14,6 +14,7 @@ mod classes;
 mod ends;
 mod goodput;
 mod ladder;
+mod pace;
 mod recovery;
 mod rounds;
 mod series;
@@ -201,6 +202,11 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
         recovery.as_ref(),
         before.as_ref(),
     ));
+    if let Some(before) = &before
+        && !found.iter().any(|one| one.class == OverloadClass::Shed)
+    {
+        unsaid.extend(pace::unsaid(series, before));
+    }
     if found.is_empty() && before.is_some() {
         unsaid.extend(classes::wrong_answers(series).or_else(|| classes::never_beyond(series)));
     }

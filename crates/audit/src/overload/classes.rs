@@ -1,6 +1,7 @@
 //! Classes of a step, with the figures that each rests on.
 
 use super::goodput::{CARRIED, collapse};
+use super::pace::{Pace, pace};
 use super::series::{Kind, Part, Series, Step};
 use super::{OverloadClass, OverloadFound, ends};
 use crate::figures::{milliseconds, percent, seconds};
@@ -13,10 +14,6 @@ const STALL_S: f64 = 2.0;
 /// How much longer than 99 % of the answers before half of them must take, and by how much.
 const QUEUE_FACTOR: f64 = 4.0;
 const QUEUE_NS: f64 = 10e6;
-/// A quick answer that the server is too busy takes at most this many times what 99 % of the
-/// answers before took, or at most this time where that is longer.
-const QUICK_FACTOR: f64 = 2.0;
-const QUICK_NS: f64 = 10e6;
 /// Parts that show how a server is: what is usual in the first step, and what it gave in a step
 /// before it ended.
 pub(super) const PARTS_LEAST: usize = 3;
@@ -110,15 +107,15 @@ pub(super) fn of_step(
             ),
         );
     }
-    let quick_ns = QUICK_NS.max(QUICK_FACTOR * before.p99_ns);
-    let failed_ns = step.failed_p50_ns.unwrap_or(0) as f64;
-    let is_quick = failed_ns <= quick_ns || step.p50_ns.is_none_or(|p50| failed_ns <= p50 as f64);
-    if has(Kind::Busy) && is_quick {
-        let took = milliseconds(failed_ns);
+    let pace = pace(step, before);
+    if let Pace::Quick(took_ns) = pace
+        && has(Kind::Busy)
+    {
+        let took = milliseconds(took_ns);
         let busy = share(Kind::Busy);
         add(
             OverloadClass::Shed,
-            format!("{busy} were answered 429 or 5xx, half of them in {took}"),
+            format!("{busy} were answered 429 or 5xx, half of them within {took}"),
         );
     }
     // What rests on latency and goodput may be the load engine's.
@@ -128,7 +125,7 @@ pub(super) fn of_step(
     if has(Kind::Dropped) {
         add(OverloadClass::Drop, dropped(series, &share(Kind::Dropped)));
     }
-    if let Some(evidence) = queue(series, step, before, is_quick) {
+    if let Some(evidence) = queue(series, step, before, pace) {
         add(OverloadClass::Queue, evidence);
     }
     if let Some(evidence) = collapse(series, step) {
@@ -147,7 +144,7 @@ fn dropped(series: &Series, share: &str) -> String {
 }
 
 /// Answers take longer, or come too late, while others still come.
-fn queue(series: &Series, step: &Step, before: &Before, is_quick: bool) -> Option<String> {
+fn queue(series: &Series, step: &Step, before: &Before, pace: Pace) -> Option<String> {
     // A client that was sent away rests, and may be why none is left to send.
     let sent_away = step.share_of(Kind::Refused) + step.share_of(Kind::Reset) >= SHARE;
     let unsent = if sent_away {
@@ -157,10 +154,9 @@ fn queue(series: &Series, step: &Step, before: &Before, is_quick: bool) -> Optio
     };
     let late = step.share_of(Kind::Timeout) + unsent;
     // An error that comes as late as an answer has waited like one.
-    let late_errors = if is_quick {
-        0.0
-    } else {
-        step.share_of(Kind::Busy)
+    let late_errors = match pace {
+        Pace::Late => step.share_of(Kind::Busy),
+        Pace::Quick(_) | Pace::Unknown => 0.0,
     };
     let answers = step.ok_per_s.unwrap_or(0.0) > 0.0 || late_errors >= SHARE;
     if !answers {

@@ -7,6 +7,7 @@ use bakeoff_record::{
 use bakeoff_stats::server_tree;
 use serde::Serialize;
 
+use super::pace::busy_between;
 use crate::ended::{WorkersEnded, workers_ended};
 use crate::limits::ENGINE_BUSY_INVALID;
 
@@ -177,6 +178,9 @@ pub struct Step {
     pub p99_ns: Option<u64>,
     /// Median time until a request had failed, nanoseconds.
     pub failed_p50_ns: Option<u64>,
+    /// The least and the most that the median time of the answers 429 and 5xx can be, nanoseconds.
+    #[serde(skip)]
+    pub busy_p50_ns: Option<(u64, u64)>,
     /// Share of its processors that the load engine used, 0 to 1.
     pub engine_busy: Option<f64>,
 }
@@ -403,6 +407,7 @@ fn filled(mut step: Step, record: &TrialRecord, result: &LoadResult, parts: &[Pa
     step.p50_ns = latency.quantile(0.5);
     step.p99_ns = latency.quantile(0.99);
     step.failed_p50_ns = failures.quantile(0.5);
+    step.busy_p50_ns = busy_between(&failures, &step.failed);
     step.engine_busy = engine_busy(&step, record, result);
     step
 }

@@ -46,6 +46,7 @@ fn series(behaves: Behaviour<'_>) -> Series {
             step.p50_ns = part.p50_ns.or(step.p50_ns);
             step.p99_ns = step.p99_ns.max(part.p99_ns);
             step.failed_p50_ns = part.failed_p50_ns.or(step.failed_p50_ns);
+            step.busy_p50_ns = step.failed_p50_ns.map(|ns| (ns, ns));
             parts.push(part);
         }
         step.ok_per_s = Some(ok as f64 / STEP_S);

@@ -1,5 +1,7 @@
 //! What looks like a class and is none, and what cannot be said.
 
+use bakeoff_record::Histogram;
+
 use super::*;
 
 /// A machine that stands still at the very end, for a quarter of the last step.
@@ -155,4 +157,53 @@ fn a_capacity_that_was_said_too_high_says_nothing_of_twice_the_capacity() {
     let mut less = series(&|_, _, _| ());
     less.steps.drain(1..4);
     assert_eq!(goodput::misjudged(&less, less.peak_per_s()), None);
+}
+
+/// A step at twice the capacity in which nothing was answered in time but so, each with the time
+/// that it took.
+fn fails(with: &[(Kind, u64, u64)]) -> Series {
+    let mut made = series(&|_, rate, part| {
+        if rate > 1.9 * CAPACITY {
+            (part.ok, part.p50_ns, part.p99_ns) = (0, None, None);
+        }
+    });
+    let mut times = Histogram::new();
+    for (kind, requests, ms) in with {
+        made.steps[3].failed.add(*kind, *requests);
+        times.record_n(ms * MS, *requests);
+        for part in &mut made.parts[60..80] {
+            part.failed.add(*kind, requests / 20);
+        }
+    }
+    let step = &mut made.steps[3];
+    step.p50_ns = None;
+    step.busy_p50_ns = pace::busy_between(&times, &step.failed);
+    made
+}
+
+#[test]
+fn errors_shed_where_they_are_quick_whatever_else_fails() {
+    use OverloadClass::{Collapse, Queue, Reset, Shed};
+    // A gateway gives up after three seconds, and nothing else is answered.
+    let late = check(&fails(&[(Kind::Busy, 40_000, 3000)]), &[Queue, Collapse]);
+    assert_eq!(late.unsaid, [""; 0]);
+    check(&fails(&[(Kind::Busy, 40_000, 3)]), &[Shed, Collapse]);
+    // Who gave up has waited for longer than who was answered.
+    let quick = fails(&[(Kind::Busy, 4000, 3), (Kind::Timeout, 24_000, 2000)]);
+    let quick = check(&quick, &[Shed, Collapse]);
+    let evidence = &quick.classes[0].evidence;
+    assert!(evidence.contains("half of them within 3.0"), "{evidence}");
+    // Resets come at once, and hide how long the few answers took.
+    for ms in [1, 3000] {
+        let mixed = fails(&[(Kind::Reset, 36_000, 1), (Kind::Busy, 800, ms)]);
+        let classes = if ms == 1 {
+            &[Reset, Shed, Collapse][..]
+        } else {
+            &[Reset, Collapse]
+        };
+        let mixed = check(&mixed, classes);
+        let why = mixed.unsaid.join("; ");
+        let is_unsaid = why.starts_with("whether it answers quickly that it is too busy at 200 %");
+        assert_eq!(is_unsaid, ms > 1, "{why}");
+    }
 }
