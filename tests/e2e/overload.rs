@@ -305,7 +305,7 @@ fn what_has_no_sense_is_refused() {
         ),
         (
             &["overload", "nginx", "--step", "2s", "--patience", "1s"][..],
-            "a quarter of `step`",
+            "25 % of `step`",
         ),
         (
             &["overload", "nginx", "--format", "junit"][..],

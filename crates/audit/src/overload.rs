@@ -11,11 +11,15 @@
 //! refusal or an error is the server's in any case.
 
 mod classes;
+mod ends;
+mod goodput;
 mod ladder;
+mod pace;
 mod recovery;
 mod rounds;
 mod series;
 
+use bakeoff_plan::Overload;
 use bakeoff_record::{TrialEnd, TrialRecord};
 use serde::Serialize;
 
@@ -117,10 +121,10 @@ pub struct OverloadRamp {
     pub series: Option<Series>,
     /// Classes, each once, with the step in which it was first seen.
     pub classes: Vec<OverloadFound>,
-    /// Most right answers per second in a step.
+    /// Most right answers per second in a step, or in the closed loop that showed the capacity.
     pub peak_per_s: Option<f64>,
     /// Right answers per second at about twice the capacity, as a share of that; null where what
-    /// was taken as the capacity was too little.
+    /// was taken as the capacity was too little or too much.
     pub goodput_at_twice: Option<f64>,
     /// When it recovered.
     pub recovery: Option<Recovery>,
@@ -128,15 +132,9 @@ pub struct OverloadRamp {
     pub unsaid: Vec<String>,
 }
 
-/// Shares of the capacity that count as twice.
-const TWICE: std::ops::RangeInclusive<f64> = 1.8..=2.2;
-/// How many times what was taken as its capacity a server gives whose capacity is more. The usual
-/// step of 110 % is below it, whatever chance adds; and two by it is about the least of [`TWICE`].
-const UNDERRATED: f64 = 1.15;
-
-/// Judges one trial of a ramp with these shares of the capacity.
-pub fn judge_ramp(record: &TrialRecord, shares: &[f64]) -> OverloadRamp {
-    let series = Series::of(record, shares);
+/// Judges one trial of a ramp of an overload.
+pub fn judge_ramp(record: &TrialRecord, overload: &Overload) -> OverloadRamp {
+    let series = Series::of(record, overload);
     let mut judged = match &series {
         Ok(series) => judge_series(series),
         Err(why) => OverloadRamp {
@@ -171,7 +169,7 @@ const ENDED_BEFORE_TWICE: &str =
 /// Judges what was measured; without a round, an id and the series.
 pub fn judge_series(series: &Series) -> OverloadRamp {
     let before = classes::Before::of(series);
-    let crash = classes::crash(series);
+    let crash = ends::crash(series);
     let mut unsaid = classes::unsaid(series, before.as_ref());
     let mut found: Vec<OverloadFound> = Vec::new();
     for (index, step) in series.steps.iter().enumerate() {
@@ -192,44 +190,38 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
         (None, Some(before)) => recovery::recovery(series, before),
         (None, None) => None,
     };
-    found.extend(crash.or_else(|| classes::restarted(series)));
+    found.extend(crash.or_else(|| ends::restarted(series)));
     found.extend(recovery::metastable(
         series,
         recovery.as_ref(),
         before.as_ref(),
     ));
     found.sort_by_key(|one| one.class);
+    unsaid.extend(recovery::ill_again(
+        series,
+        recovery.as_ref(),
+        before.as_ref(),
+    ));
+    if let Some(before) = &before
+        && !found.iter().any(|one| one.class == OverloadClass::Shed)
+    {
+        unsaid.extend(pace::unsaid(series, before));
+    }
     if found.is_empty() && before.is_some() {
         unsaid.extend(classes::wrong_answers(series).or_else(|| classes::never_beyond(series)));
     }
-    let peak_per_s = series.peak_per_s();
-    let twice = series.steps.iter().enumerate();
-    let mut twice = twice.filter(|(_, step)| TWICE.contains(&step.share));
-    let is_twice = underrated(series, peak_per_s).is_none();
-    let twice = twice.next_back();
     // What came before its end is not what it gives there.
-    let ended = twice.filter(|(index, _)| ended_in.is_some_and(|ended| ended <= *index));
-    unsaid.extend(ended.map(|_| ENDED_BEFORE_TWICE.to_owned()));
-    let goodput_at_twice = twice
-        .map(|(_, step)| step)
-        .filter(|step| ended.is_none() && step.is_measured())
-        .filter(|step| is_twice && !step.is_engine_busy())
-        .and_then(|step| Some(step.ok_per_s? / peak_per_s.filter(|peak| *peak > 0.0)?));
+    let ended = goodput::twice(series)
+        .is_some_and(|(index, _)| ended_in.is_some_and(|ended| ended <= index));
+    unsaid.extend(ended.then(|| ENDED_BEFORE_TWICE.to_owned()));
     OverloadRamp {
         classes: found,
-        peak_per_s,
-        goodput_at_twice,
+        peak_per_s: series.peak_per_s(),
+        goodput_at_twice: goodput::at_twice(series).filter(|_| !ended),
         recovery,
         unsaid,
         ..empty()
     }
-}
-
-/// What was taken as the server's capacity, where it gave so much more that the steps are no shares
-/// of its capacity.
-fn underrated(series: &Series, peak_per_s: Option<f64>) -> Option<f64> {
-    let taken = series.capacity_per_s()?;
-    (peak_per_s? > UNDERRATED * taken).then_some(taken)
 }
 
 fn empty() -> OverloadRamp {

@@ -17,9 +17,12 @@ const SHARES: std::ops::RangeInclusive<f64> = 0.05..=20.0;
 const BELOW: f64 = 0.9;
 /// Lengths of a step.
 const STEP: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
-/// How much longer than a client's patience the way back must be. The requests that wait at the
-/// turn are at most so old, and half of the capacity is free to answer them.
-const BACK_LEAST: u32 = 4;
+/// How much longer than what it takes to answer the requests that wait at the turn the way back
+/// must be. They are at most as old as a client's patience, and only the share of the capacity that
+/// the last step leaves free answers them: with half of it free, two patiences.
+const BACK_LEAST: f64 = 2.0;
+/// What chance in the last digit may add to a length.
+const ROUNDED: f64 = 1e-9;
 
 impl Plan {
     /// Whether it goes beyond capacities: such a plan has overloads in place of loads.
@@ -156,9 +159,17 @@ impl Overload {
             let fault = Fault::new("`step` is out of range", "write a time from 1s to 10m");
             return Err(("step", fault));
         }
-        if patience.is_zero() || patience * BACK_LEAST > step {
-            let fix = "write at most a quarter of `step`: what waits at the turn must be over \
-                       before the way back ends";
+        let last = self.steps.last().copied().unwrap_or(BELOW);
+        let most = (1.0 - last) / BACK_LEAST;
+        let most_s = step.as_secs_f64() * most * (1.0 + ROUNDED);
+        if patience.is_zero() || patience.as_secs_f64() > most_s {
+            let percent = |share: f64| (share * 1000.0).round() / 10.0;
+            let fix = format!(
+                "write at most {} % of `step` where the last step is {} %: what waits at the \
+                 turn must be over before the way back ends",
+                percent(most),
+                percent(last)
+            );
             return Err(("patience", Fault::new("`patience` is out of range", fix)));
         }
         if self.ladder.len() > RUNGS_MAX {
@@ -200,4 +211,35 @@ pub(crate) fn overload_table(load: &Load) -> Option<OverloadTable> {
         ladder: overload.ladder.clone(),
         rung: DurationText(overload.rung),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Arrival;
+
+    /// The less the last step leaves free, the longer it takes to answer what waits.
+    #[test]
+    fn the_patience_has_a_limit_that_goes_by_the_last_step() {
+        let check = |last: f64, patience_ms: u64| {
+            let overload = Overload {
+                steps: vec![0.5, 2.0, last],
+                capacity_per_s: None,
+                arrival: Arrival::Poisson,
+                clients: 100,
+                ladder: Vec::new(),
+                rung: Duration::from_secs(1),
+            };
+            let patience = Duration::from_millis(patience_ms);
+            let checked = overload.check(Duration::from_secs(4), patience);
+            checked.map_err(|(key, fault)| format!("{key}: {}", fault.fix))
+        };
+        for (last, most_ms) in [(0.2, 1600), (0.5, 1000), (0.8, 400), (0.9, 200)] {
+            assert_eq!(check(last, most_ms), Ok(()), "{last}");
+            assert!(check(last, most_ms + 1).is_err(), "{last}");
+        }
+        let wrong = check(0.9, 201).unwrap_err();
+        let expected = "patience: write at most 5 % of `step` where the last step is 90 %";
+        assert!(wrong.starts_with(expected), "{wrong}");
+    }
 }

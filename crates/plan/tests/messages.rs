@@ -388,8 +388,8 @@ fn overloads() {
     );
     overload(
         "step = \"4s\"\npatience = \"2s\"",
-        "p.toml:11:12: `patience` is out of range; write at most a quarter of `step`: what waits \
-         at the turn must be over before the way back ends",
+        "p.toml:11:12: `patience` is out of range; write at most 25 % of `step` where the last \
+         step is 50 %: what waits at the turn must be over before the way back ends",
     );
     overload(
         "step = \"4s\"\npatience = \"1s\"\n[[load]]\nclients = 2",

@@ -431,7 +431,7 @@ fn beyond(index: u32) -> impl Strategy<Value = Load> {
                 rung: Duration::from_millis(step_ms),
             };
             let step = Duration::from_millis(step_ms);
-            Load::beyond(overload, step, step / 4)
+            Load::beyond(overload, step, step / 20)
         })
 }
 

@@ -61,7 +61,7 @@ pub fn counted(value: u64, noun: &str) -> String {
 
 /// A share of a capacity, which may be beyond all of it, in per cent without the sign: `12.5`,
 /// `200`.
-pub(crate) fn share(share: f64) -> String {
+pub fn share(share: f64) -> String {
     format!("{}", (share * 1000.0).round() / 10.0)
 }
 

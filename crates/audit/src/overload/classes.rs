@@ -1,33 +1,22 @@
 //! Classes of a step, with the figures that each rests on.
 
-use super::series::{Kind, Kinds, Part, Series, Step};
-use super::{OverloadClass, OverloadFound, TWICE, underrated};
+use super::goodput::{CARRIED, collapse};
+use super::pace::{Pace, pace};
+use super::series::{Kind, Part, Series, Step};
+use super::{OverloadClass, OverloadFound, ends};
 use crate::figures::{milliseconds, percent, seconds};
 use crate::limits::{SEND_LAG_NS, SEND_LAG_SHARE};
 
 /// Share of the requests due from which a way to fail is what the server does.
-const SHARE: f64 = 0.01;
+pub(super) const SHARE: f64 = 0.01;
 /// Time without any answer from which a server stalls, seconds (R38).
 const STALL_S: f64 = 2.0;
-/// Share of its peak below which goodput has collapsed at twice the capacity (R38).
-const COLLAPSED_AT_TWICE: f64 = 0.8;
-/// The same at any other share of the capacity, of which R38 says nothing.
-const COLLAPSED: f64 = 0.5;
 /// How much longer than 99 % of the answers before half of them must take, and by how much.
 const QUEUE_FACTOR: f64 = 4.0;
 const QUEUE_NS: f64 = 10e6;
-/// A quick answer that the server is too busy takes at most this many times what 99 % of the
-/// answers before took, or at most this time where that is longer.
-const QUICK_FACTOR: f64 = 2.0;
-const QUICK_NS: f64 = 10e6;
-/// Share of what fails in a part that is refused where nobody listens.
-const GONE: f64 = 0.9;
-/// Share of what was offered that a server carries that is not beyond its capacity.
-const CARRIED: f64 = 0.95;
-/// Parts at the end of a server in which its death may be why requests failed.
-const LOST_PARTS: usize = 2;
-/// Parts of the first step that show what is usual.
-const PARTS_LEAST: usize = 3;
+/// Parts that show how a server is: what is usual in the first step, and what it gave in a step
+/// before it ended.
+pub(super) const PARTS_LEAST: usize = 3;
 
 /// What was usual before: the second half of the first step.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,7 +82,7 @@ pub(super) fn of_step(
             evidence: format!("{evidence} {at}"),
         });
     };
-    let lost = lost_at_its_end(series, step);
+    let lost = ends::lost_at_its_end(series, step);
     let share_of = |kind| {
         let failed = step.failed.of(kind).saturating_sub(lost.of(kind));
         failed as f64 / step.due.max(1) as f64
@@ -118,15 +107,15 @@ pub(super) fn of_step(
             ),
         );
     }
-    let quick_ns = QUICK_NS.max(QUICK_FACTOR * before.p99_ns);
-    let failed_ns = step.failed_p50_ns.unwrap_or(0) as f64;
-    let is_quick = failed_ns <= quick_ns || step.p50_ns.is_none_or(|p50| failed_ns <= p50 as f64);
-    if has(Kind::Busy) && is_quick {
-        let took = milliseconds(failed_ns);
+    let pace = pace(step, before);
+    if let Pace::Quick(took_ns) = pace
+        && has(Kind::Busy)
+    {
+        let took = milliseconds(took_ns);
         let busy = share(Kind::Busy);
         add(
             OverloadClass::Shed,
-            format!("{busy} were answered 429 or 5xx, half of them in {took}"),
+            format!("{busy} were answered 429 or 5xx, half of them within {took}"),
         );
     }
     // What rests on latency and goodput may be the load engine's.
@@ -136,7 +125,7 @@ pub(super) fn of_step(
     if has(Kind::Dropped) {
         add(OverloadClass::Drop, dropped(series, &share(Kind::Dropped)));
     }
-    if let Some(evidence) = queue(series, step, before, is_quick) {
+    if let Some(evidence) = queue(series, step, before, pace) {
         add(OverloadClass::Queue, evidence);
     }
     if let Some(evidence) = collapse(series, step) {
@@ -154,23 +143,8 @@ fn dropped(series: &Series, share: &str) -> String {
     format!("{share} had no connection in {patience}{overflows}")
 }
 
-/// What failed because the server ended, or a process of it: connections that were open are closed,
-/// and new ones are refused, until the load is stopped or others answer.
-fn lost_at_its_end(series: &Series, step: &Step) -> Kinds {
-    let mut lost = Kinds::default();
-    let last = match series.died {
-        Some(_) => series.parts.len().saturating_sub(LOST_PARTS),
-        None => series.parts.len(),
-    };
-    let last = &series.parts[last..];
-    let own = series.parts_of(step).iter();
-    let own = own.filter(|part| last.contains(part) || series.is_after_crash(part));
-    own.for_each(|part| lost.merge(&part.failed));
-    lost
-}
-
 /// Answers take longer, or come too late, while others still come.
-fn queue(series: &Series, step: &Step, before: &Before, is_quick: bool) -> Option<String> {
+fn queue(series: &Series, step: &Step, before: &Before, pace: Pace) -> Option<String> {
     // A client that was sent away rests, and may be why none is left to send.
     let sent_away = step.share_of(Kind::Refused) + step.share_of(Kind::Reset) >= SHARE;
     let unsent = if sent_away {
@@ -180,10 +154,9 @@ fn queue(series: &Series, step: &Step, before: &Before, is_quick: bool) -> Optio
     };
     let late = step.share_of(Kind::Timeout) + unsent;
     // An error that comes as late as an answer has waited like one.
-    let late_errors = if is_quick {
-        0.0
-    } else {
-        step.share_of(Kind::Busy)
+    let late_errors = match pace {
+        Pace::Late => step.share_of(Kind::Busy),
+        Pace::Quick(_) | Pace::Unknown => 0.0,
     };
     let answers = step.ok_per_s.unwrap_or(0.0) > 0.0 || late_errors >= SHARE;
     if !answers {
@@ -219,60 +192,13 @@ fn queue(series: &Series, step: &Step, before: &Before, is_quick: bool) -> Optio
     Some(format!("{took}{gave_up}"))
 }
 
-/// Right answers are far below their peak, though as many were asked for.
-fn collapse(series: &Series, step: &Step) -> Option<String> {
-    let peak = series.peak_per_s().filter(|peak| *peak > 0.0)?;
-    let ok = step.ok_per_s?;
-    let asked_enough = step.rate_per_s >= CARRIED * peak;
-    // Requests that the load engine could not send are missing from its right answers.
-    let all_sent = step.share_of(Kind::Local) < SHARE;
-    let has_collapsed = ok < COLLAPSED * peak || has_collapsed_at_twice(series, step, ok / peak);
-    (asked_enough && all_sent && has_collapsed).then(|| {
-        format!(
-            "right answers fell to {:.0}/s, {} of the peak of {peak:.0}/s,",
-            ok,
-            percent(ok / peak)
-        )
-    })
-}
-
-/// Whether goodput at twice the capacity is below 80 % of its peak, and stays there: one pause, or
-/// one good moment at the peak, is no collapse. So even the better half of the step must be below
-/// 80 % of a rate that another step kept up in both of its halves.
-fn has_collapsed_at_twice(series: &Series, step: &Step, of_peak: f64) -> bool {
-    let is_twice = TWICE.contains(&step.share) && underrated(series, series.peak_per_s()).is_none();
-    if !is_twice || of_peak >= COLLAPSED_AT_TWICE {
-        return false;
-    }
-    let kept = series.steps.iter().filter(|one| one.is_measured());
-    let kept = kept.filter_map(|one| halves(series, one));
-    let kept = kept.map(|(first, second)| first.min(second));
-    let kept = kept.reduce(f64::max).unwrap_or(0.0);
-    halves(series, step)
-        .is_some_and(|(first, second)| first.max(second) < COLLAPSED_AT_TWICE * kept)
-}
-
-/// Right answers per second in the first and in the second half of a step.
-fn halves(series: &Series, step: &Step) -> Option<(f64, f64)> {
-    let parts = series.parts_of(step);
-    let (first, second) = parts.split_at(parts.len() / 2);
-    let per_s = |parts: &[Part]| {
-        let length_s: f64 = parts.iter().map(|part| part.length_s).sum();
-        let ok: u64 = parts.iter().map(|part| part.ok).sum();
-        (length_s > 0.0).then(|| ok as f64 / length_s)
-    };
-    per_s(first).zip(per_s(second))
-}
-
 /// The longest time without any answer, where requests waited; before the server ended.
 pub(super) fn stall(series: &Series) -> Option<OverloadFound> {
     let from = series.steps.get(1)?.start_s;
     let (mut longest, mut now) = ((0.0, 0.0), (0.0, 0.0));
-    for part in series
-        .parts
-        .iter()
-        .filter(|part| part.start_s >= from - 1e-6)
-    {
+    let gone = ends::gone_from(series).unwrap_or(series.parts.len());
+    let parts = series.parts[..gone].iter();
+    for part in parts.filter(|part| part.start_s >= from - 1e-6) {
         let answered = part.ok + part.failed.of(Kind::Busy) + part.failed.of(Kind::Wrong);
         let sent_away = part.failed.of(Kind::Refused) + part.failed.of(Kind::Reset);
         let waits = part.due > 0 && sent_away * 2 < part.due;
@@ -298,62 +224,6 @@ pub(super) fn stall(series: &Series) -> Option<OverloadFound> {
         class: OverloadClass::Stall,
         step,
         evidence: format!("no answer came in time for {length_s:.1} s from {start_s:.1} s on"),
-    })
-}
-
-/// The server ended by itself, or nothing listens any more until the end.
-pub(super) fn crash(series: &Series) -> Option<OverloadFound> {
-    let last_s = series
-        .parts
-        .last()
-        .map_or(0.0, |part| part.start_s + part.length_s);
-    let step_at = |at_s: f64| {
-        let before = series.steps.iter().rposition(|step| step.start_s <= at_s);
-        before.unwrap_or(0)
-    };
-    if let Some(died) = &series.died {
-        return Some(OverloadFound {
-            class: OverloadClass::Crash,
-            step: step_at(last_s - 1e-6),
-            evidence: format!("{died}, {last_s:.1} s after the start"),
-        });
-    }
-    let is_gone = |part: &&Part| {
-        let refused = part.failed.of(Kind::Refused) as f64;
-        part.ok == 0 && (part.due == 0 || refused >= GONE * part.failed.sum().max(1) as f64)
-    };
-    let gone = series.parts.iter().rev().take_while(is_gone).count();
-    let first = series.parts.get(series.parts.len() - gone)?;
-    let back = series.steps.last()?;
-    (gone > 0 && first.start_s <= back.start_s + 1e-6).then(|| OverloadFound {
-        class: OverloadClass::Crash,
-        step: step_at(first.start_s),
-        evidence: format!(
-            "from {:.1} s on every connection was refused, also after the load had gone back",
-            first.start_s
-        ),
-    })
-}
-
-/// A process that did the work ended and took its requests with it, and the server came back: by a
-/// master process of its own, or by whatever starts it again.
-pub(super) fn restarted(series: &Series) -> Option<OverloadFound> {
-    let first = series.crashes.first()?;
-    let mut steps = series.steps.iter();
-    let step = steps.rposition(|step| step.start_s <= first.gone_s);
-    let times = match series.crashes.len() {
-        1 => String::new(),
-        several => format!(", the first of {several} times"),
-    };
-    Some(OverloadFound {
-        class: OverloadClass::Crash,
-        step: step.unwrap_or(0),
-        evidence: format!(
-            "{} ended {:.1} s after the start with the loss of {}, and the server came back{times}",
-            first.what(),
-            first.gone_s,
-            first.lost()
-        ),
     })
 }
 

@@ -65,8 +65,7 @@ pub fn judge_ladder(trials: &[(u32, &TrialRecord)]) -> Ladder {
         .map(|(clients, trials)| rung(clients, &trials))
         .collect();
     let first_p99 = rungs.iter().find_map(|rung| rung.p99_ns);
-    let best = rungs.iter().filter_map(|rung| rung.ok_per_s);
-    let best = best.reduce(f64::max);
+    let best = best(&rungs);
     for rung in &mut rungs {
         classify(rung, first_p99, best);
     }
@@ -74,6 +73,13 @@ pub fn judge_ladder(trials: &[(u32, &TrialRecord)]) -> Ladder {
         summary: summary(&rungs, first_p99),
         rungs,
     }
+}
+
+/// The rung with the most right answers per second, by its clients; the first one of equals.
+fn best(rungs: &[Rung]) -> Option<(u32, f64)> {
+    let known = rungs.iter();
+    let known = known.filter_map(|rung| Some((rung.clients, rung.ok_per_s?)));
+    known.reduce(|best, one| if one.1 > best.1 { one } else { best })
 }
 
 fn rung(clients: u32, trials: &[&TrialRecord]) -> Rung {
@@ -163,7 +169,7 @@ fn middle(mut values: Vec<f64>) -> Option<f64> {
     values.get(values.len().checked_sub(1)? / 2).copied()
 }
 
-fn classify(rung: &mut Rung, first_p99: Option<u64>, best_per_s: Option<f64>) {
+fn classify(rung: &mut Rung, first_p99: Option<u64>, best: Option<(u32, f64)>) {
     if rung.rounds == 0 {
         return;
     }
@@ -192,12 +198,13 @@ fn classify(rung: &mut Rung, first_p99: Option<u64>, best_per_s: Option<f64>) {
     // In a short load no client gives up: then nothing has ended at all.
     let is_silent = late || failed.sum() == 0;
     add(OverloadClass::Stall, ok <= 0.0 && is_silent);
-    let collapsed = best_per_s.is_some_and(|best| best > 0.0 && ok < COLLAPSED * best);
-    let is_first = rung.p99_ns.is_some() && rung.p99_ns == first_p99;
-    // Few clients cannot keep a server busy.
+    // Fewer clients than those of the best rung may be too few to keep the server busy.
+    let collapsed = best.is_some_and(|(clients, per_s)| {
+        rung.clients > clients && per_s > 0.0 && ok < COLLAPSED * per_s
+    });
     add(
         OverloadClass::Collapse,
-        collapsed && !is_first && failed.sum() > failed.of(Kind::Local),
+        collapsed && failed.sum() > failed.of(Kind::Local),
     );
     classes.sort();
     rung.classes = classes;

@@ -67,13 +67,11 @@ pub(super) fn recovery(series: &Series, before: &Before) -> Option<Recovery> {
         return None;
     }
     let parts = series.parts_of(back);
-    let follows = FOLLOWS_PARTS.max((parts.len() as f64 * FOLLOWS).ceil() as usize);
+    let follows = follows(parts);
     if parts.len() < follows {
         return None;
     }
-    let slow_ns = (SLOWER * before.p99_ns)
-        .max(SLOWER_THAN_MAX * before.p99_max_ns)
-        .max(before.p99_ns + SLOWER_NS);
+    let slow_ns = slow_ns(before);
     let is_bad: Vec<bool> = parts.iter().map(|part| bad(part, slow_ns)).collect();
     let mut starts = 0..=parts.len() - follows;
     let well = |from: &usize| {
@@ -95,26 +93,33 @@ pub(super) fn recovery(series: &Series, before: &Before) -> Option<Recovery> {
     })
 }
 
+/// Parts of the way back that must follow recovery.
+fn follows(parts: &[Part]) -> usize {
+    FOLLOWS_PARTS.max((parts.len() as f64 * FOLLOWS).ceil() as usize)
+}
+
+/// The p99 above which a part is slower than what was usual before.
+fn slow_ns(before: &Before) -> f64 {
+    (SLOWER * before.p99_ns)
+        .max(SLOWER_THAN_MAX * before.p99_max_ns)
+        .max(before.p99_ns + SLOWER_NS)
+}
+
 fn bad(part: &Part, slow_ns: f64) -> bool {
     let failed = part.failed.sum() as f64 > FAILED * part.due as f64;
     let slow = part.p99_ns.is_some_and(|p99| p99 as f64 > slow_ns);
     failed || slow || (part.ok == 0 && part.due > 0)
 }
 
-/// A server that is still ill when the load has long gone back. One that ended never recovers,
-/// which is a crash.
+/// A server that is still ill when the load has long gone back, and was never well in between. One
+/// that ended never recovers, which is a crash.
 pub(super) fn metastable(
     series: &Series,
     recovery: Option<&Recovery>,
     before: Option<&Before>,
 ) -> Option<OverloadFound> {
-    let Some(Recovery::NotWithin { seconds }) = recovery else {
-        return None;
-    };
-    // What other load on the machine slows a little is not ill.
-    let parts = series.parts_of(series.steps.last()?);
-    let at_end = &parts[parts.len() - parts.len() / STILL..];
-    if !is_ill(at_end, before?) {
+    let (seconds, parts) = ill_at_end(series, recovery, before?)?;
+    if well(parts, before?).is_some() {
         return None;
     }
     let step = series.steps.len().saturating_sub(1);
@@ -127,4 +132,48 @@ pub(super) fn metastable(
             crate::figures::percent(series.steps.last().map_or(0.0, |step| step.share))
         ),
     })
+}
+
+/// What cannot be said of a server that was well on the way back, and ill again at its end: a pause
+/// of the machine there looks the same.
+pub(super) fn ill_again(
+    series: &Series,
+    recovery: Option<&Recovery>,
+    before: Option<&Before>,
+) -> Option<String> {
+    let (_, parts) = ill_at_end(series, recovery, before?)?;
+    let (from_s, to_s) = well(parts, before?)?;
+    let back_s = series.steps.last()?.start_s;
+    Some(format!(
+        "whether it recovers: it was well from {:.1} s to {:.1} s after the load had gone back, \
+         and ill again when the step ended; take more --rounds",
+        from_s - back_s,
+        to_s - back_s
+    ))
+}
+
+/// The length of the way back and its parts, where the server did not recover and is ill at the
+/// end. What other load on the machine slows a little is not ill.
+fn ill_at_end<'s>(
+    series: &'s Series,
+    recovery: Option<&Recovery>,
+    before: &Before,
+) -> Option<(f64, &'s [Part])> {
+    let Some(Recovery::NotWithin { seconds }) = recovery else {
+        return None;
+    };
+    let parts = series.parts_of(series.steps.last()?);
+    let at_end = &parts[parts.len() - parts.len() / STILL..];
+    is_ill(at_end, before).then_some((*seconds, parts))
+}
+
+/// The first stretch in which the server was well for as many parts with answers as must follow
+/// recovery, from and to.
+fn well(parts: &[Part], before: &Before) -> Option<(f64, f64)> {
+    let slow_ns = slow_ns(before);
+    let mut runs = parts.split(|part| bad(part, slow_ns));
+    let answered = |run: &&[Part]| run.iter().filter(|part| part.ok > 0).count();
+    let run = runs.find(|run| answered(run) >= follows(parts))?;
+    let last = run.last()?;
+    Some((run.first()?.start_s, last.start_s + last.length_s))
 }

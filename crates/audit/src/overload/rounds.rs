@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{OverloadClass, OverloadRamp, underrated};
+use super::goodput::{Misjudged, misjudged};
+use super::{OverloadClass, OverloadRamp};
 
 /// What a contender does beyond its capacity, over all rounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -13,7 +14,7 @@ pub struct Beyond {
     pub classes: Vec<ClassSeen>,
     /// Classes that fewer show.
     pub seldom: Vec<ClassSeen>,
-    /// Most right answers per second in a step.
+    /// Most right answers per second in a step, or in the closed loop that showed the capacity.
     pub peak_per_s: Option<Spread>,
     /// Right answers per second at about twice the capacity, as a share of that.
     pub goodput_at_twice: Option<Spread>,
@@ -99,11 +100,8 @@ pub fn judge_rounds(ramps: &[OverloadRamp], shares: &[f64]) -> Beyond {
         }
     }
     let peak_per_s = spread(&|ramp| ramp.peak_per_s);
-    // A server without a class was never beyond its capacity, and each round says so.
-    if !classes.is_empty() {
-        let peak_per_s = peak_per_s.and_then(|peak| peak.median);
-        unsaid.extend(why_not_twice(&measured, peak_per_s));
-    }
+    let peak = peak_per_s.and_then(|peak| peak.median);
+    unsaid.extend(why_not_twice(&measured, peak, !classes.is_empty()));
     Beyond {
         rounds,
         classes,
@@ -116,18 +114,30 @@ pub fn judge_rounds(ramps: &[OverloadRamp], shares: &[f64]) -> Beyond {
     }
 }
 
-/// Why the result at twice the capacity is not known, where too little was taken for the capacity.
-fn why_not_twice(ramps: &[&OverloadRamp], peak_per_s: Option<f64>) -> Option<String> {
-    let series = ramps.iter().find_map(|ramp| ramp.series.as_ref())?;
-    let (taken, peak) = (underrated(series, peak_per_s)?, peak_per_s?);
+/// Why the result at twice the capacity is not known, where something else was taken as the
+/// capacity.
+fn why_not_twice(
+    ramps: &[&OverloadRamp],
+    peak_per_s: Option<f64>,
+    has_classes: bool,
+) -> Option<String> {
+    let mut series = ramps.iter().filter_map(|ramp| ramp.series.as_ref());
+    let found = series.find_map(|series| misjudged(series, peak_per_s))?;
     let shown = |rate: f64| match rate {
         rate if rate >= 100.0 => format!("{rate:.0}"),
         rate => format!("{rate:.1}"),
     };
-    let (taken, peak) = (shown(taken), shown(peak));
+    let peak = shown(peak_per_s?);
+    let (gave, taken) = match found {
+        // A server without a class was never beyond its capacity, and each round says so.
+        Misjudged::TooLow(_) if !has_classes => return None,
+        Misjudged::TooLow(taken) => (format!("it gave {peak}/s"), taken),
+        Misjudged::TooHigh(taken) => (format!("no step gave more than {peak}/s"), taken),
+    };
+    let taken = shown(taken);
     Some(format!(
-        "what it does at twice its capacity: it gave {peak}/s, and {taken}/s was taken as its \
-         capacity; take --capacity {peak}"
+        "what it does at twice its capacity: {gave}, and {taken}/s was taken as its capacity; \
+         take --capacity {peak}"
     ))
 }
 

@@ -1,12 +1,13 @@
 //! A trial as parts of time and steps of its rate, with what was asked and the results.
 
-use bakeoff_plan::{LoadModel, RateShape};
+use bakeoff_plan::{LoadModel, Overload, RateShape};
 use bakeoff_record::{
     Failed, Histogram, Interval, LoadResult, Outcome, Role, TreeTick, TrialEnd, TrialRecord, Usage,
 };
 use bakeoff_stats::server_tree;
 use serde::Serialize;
 
+use super::pace::busy_between;
 use crate::ended::{WorkersEnded, workers_ended};
 use crate::limits::ENGINE_BUSY_INVALID;
 
@@ -177,6 +178,9 @@ pub struct Step {
     pub p99_ns: Option<u64>,
     /// Median time until a request had failed, nanoseconds.
     pub failed_p50_ns: Option<u64>,
+    /// The least and the most that the median time of the answers 429 and 5xx can be, nanoseconds.
+    #[serde(skip)]
+    pub busy_p50_ns: Option<(u64, u64)>,
     /// Share of its processors that the load engine used, 0 to 1.
     pub engine_busy: Option<f64>,
 }
@@ -206,6 +210,9 @@ pub struct Series {
     pub parts: Vec<Part>,
     /// The steps, the last of which is the way back.
     pub steps: Vec<Step>,
+    /// Whether a closed loop showed the capacity; it was said otherwise.
+    #[serde(skip)]
+    pub is_capacity_shown: bool,
     /// Time after which a client gives up, seconds.
     pub patience_s: f64,
     /// How the server ended by itself.
@@ -223,11 +230,11 @@ pub struct Series {
 }
 
 impl Series {
-    /// The series of a trial whose steps are these shares of the capacity.
+    /// The series of a trial of an overload.
     ///
     /// # Errors
     /// Why there is none.
-    pub fn of(record: &TrialRecord, shares: &[f64]) -> Result<Self, String> {
+    pub fn of(record: &TrialRecord, overload: &Overload) -> Result<Self, String> {
         let is_whole = record.result.is_some() && record.course.lost().is_empty();
         match &record.end {
             TrialEnd::Measured => {}
@@ -247,6 +254,7 @@ impl Series {
             return Err("its rate did not change".to_owned());
         };
         let rates: Vec<f64> = [&[rate_per_s], then_per_s.as_slice()].concat();
+        let shares = &overload.steps;
         if rates.len() != shares.len() {
             return Err("its steps are not those of the plan".to_owned());
         }
@@ -271,6 +279,7 @@ impl Series {
         let tcp = &record.usage.tcp;
         Ok(Self {
             steps: steps.collect(),
+            is_capacity_shown: overload.capacity_per_s.is_none(),
             patience_s: record.load.timeout_s,
             died: record.server_died().map(str::to_owned),
             crashes: crashes(record, result),
@@ -312,10 +321,17 @@ impl Series {
         Some(first.rate_per_s / first.share)
     }
 
-    /// Most right answers per second in a step.
+    /// Right answers per second that a closed loop showed as the capacity.
+    pub(super) fn shown_per_s(&self) -> Option<f64> {
+        self.capacity_per_s().filter(|_| self.is_capacity_shown)
+    }
+
+    /// Most right answers per second in a step, or in the closed loop that showed the capacity:
+    /// a server that gives less from the first step beyond it on has not its peak there.
     pub fn peak_per_s(&self) -> Option<f64> {
         let rates = self.steps.iter().filter_map(|step| step.ok_per_s);
-        rates.reduce(f64::max)
+        let most = rates.reduce(f64::max)?;
+        Some(self.shown_per_s().map_or(most, |shown| shown.max(most)))
     }
 }
 
@@ -391,6 +407,7 @@ fn filled(mut step: Step, record: &TrialRecord, result: &LoadResult, parts: &[Pa
     step.p50_ns = latency.quantile(0.5);
     step.p99_ns = latency.quantile(0.99);
     step.failed_p50_ns = failures.quantile(0.5);
+    step.busy_p50_ns = busy_between(&failures, &step.failed);
     step.engine_busy = engine_busy(&step, record, result);
     step
 }

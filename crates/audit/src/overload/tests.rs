@@ -46,6 +46,7 @@ fn series(behaves: Behaviour<'_>) -> Series {
             step.p50_ns = part.p50_ns.or(step.p50_ns);
             step.p99_ns = step.p99_ns.max(part.p99_ns);
             step.failed_p50_ns = part.failed_p50_ns.or(step.failed_p50_ns);
+            step.busy_p50_ns = step.failed_p50_ns.map(|ns| (ns, ns));
             parts.push(part);
         }
         step.ok_per_s = Some(ok as f64 / STEP_S);
@@ -382,17 +383,6 @@ fn a_server_that_ends_has_crashed_and_never_recovers() {
     died.parts[last].failed.add(Kind::Reset, 900);
     died.steps[2].failed.add(Kind::Reset, 900);
     check(&died, &[OverloadClass::Crash]);
-    // Where nobody sees the process, that nothing listens until the end says the same.
-    let gone = series(&|at, _, part| {
-        if at >= 55.0 {
-            part.failed.add(Kind::Refused, part.due);
-            (part.ok, part.p50_ns, part.p99_ns) = (0, None, None);
-        }
-    });
-    let judged = judge_series(&gone);
-    let last = judged.classes.last().map(|one| one.class);
-    assert_eq!(last, Some(OverloadClass::Crash), "{:#?}", judged.classes);
-    assert_eq!(judged.recovery, Some(Recovery::Never));
 }
 
 /// A master process, or a loop of a shell, lives on and starts another one.
@@ -561,4 +551,5 @@ fn rounds_agree_by_majority_and_have_a_median() {
     assert_eq!(censored.recovery_s.and_then(|it| it.median), None);
 }
 
+mod doubts;
 mod ladders;

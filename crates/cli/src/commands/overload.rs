@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bakeoff_load::check_clients;
 use bakeoff_plan::{Load, Overload, Overrides, Plan, RoundsAsked};
-use bakeoff_report::OverloadReport;
+use bakeoff_report::{OverloadReport, share};
 
 use super::made::Kind;
 use super::{made, race};
@@ -20,10 +20,13 @@ const STEP: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(4)];
 const RUNG: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(2)];
 const WARMUP: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(500)];
 const ROUNDS: [u32; 2] = [3, 1];
-/// A client gives up after so long, or after such a part of a step where that is shorter. What
-/// waits when the load goes back is as old at the most, and is over long before the step is.
+/// A client gives up after so long, or after such a part of a step, times the share of the capacity
+/// that the last one leaves free, where that is shorter. What waits when the load goes back is as
+/// old at the most, and is over long before the step is.
 const PATIENCE: Duration = Duration::from_secs(5);
-const PATIENCE_OF_STEP: u32 = 8;
+const PATIENCE_OF_STEP: f64 = 0.25;
+/// What a last step leaves free at the least; a plan with less is refused.
+const FREE_LEAST: f64 = 0.1;
 
 /// An overload, as the command line asks for one.
 const OVERLOAD: Kind = Kind {
@@ -58,7 +61,7 @@ fn announce(plan: &Plan) {
 /// What contenders of these names are asked for.
 fn asking(contenders: usize, names: &str, load: &Load, overload: &Overload) -> String {
     let steps = overload.steps.iter();
-    let steps: Vec<String> = steps.map(|it| format!("{} %", it * 100.0)).collect();
+    let steps: Vec<String> = steps.map(|it| format!("{} %", share(*it))).collect();
     let each = if contenders > 1 { "each of " } else { "" };
     let whole = match overload.capacity_per_s {
         Some(capacity) => format!("{capacity} requests/s"),
@@ -100,7 +103,7 @@ fn load(flags: &OverloadFlags) -> Load {
     let step = ramp.step.unwrap_or(STEP[usual]);
     let patience = ramp
         .patience
-        .unwrap_or(PATIENCE.min(step / PATIENCE_OF_STEP));
+        .unwrap_or_else(|| usual_patience(step, &ramp.steps));
     let overload = Overload {
         steps: ramp.steps.clone(),
         capacity_per_s: ramp.capacity,
@@ -116,6 +119,13 @@ fn load(flags: &OverloadFlags) -> Load {
     }
 }
 
+/// The time after which a client gives up, where none is asked for.
+fn usual_patience(step: Duration, steps: &[f64]) -> Duration {
+    let last = steps.last().copied().unwrap_or(0.0);
+    let free = (1.0 - last).clamp(FREE_LEAST, 1.0);
+    PATIENCE.min(step.mul_f64(PATIENCE_OF_STEP * free))
+}
+
 /// How an overload ends: 0, or 4 where a contender was not measured, and with `strict` where
 /// something cannot be said. In the last line why.
 pub(super) fn ending(report: &OverloadReport, strict: bool) -> u8 {
@@ -129,10 +139,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_client_is_less_patient_where_less_is_free_on_the_way_back() {
+        let usual = |step: Duration, last: f64| usual_patience(step, &[0.5, 2.0, last]).as_millis();
+        assert_eq!(usual(STEP[0], 0.5), 5000);
+        assert_eq!(usual(STEP[1], 0.5), 500);
+        assert_eq!(usual(STEP[0], 0.9), 1500);
+        assert_eq!(usual(STEP[1], 0.9), 100);
+        assert_eq!(usual(STEP[1], 0.2), 800);
+        // Such steps are refused afterwards.
+        assert_eq!(usual(STEP[1], 1.5), 100);
+    }
+
+    #[test]
     fn what_is_asked_for_is_said_in_one_sentence() {
         let asked = |contenders: usize, names: &str, capacity_per_s| {
             let overload = Overload {
-                steps: vec![0.5, 1.0, 0.5],
+                steps: vec![0.5, 1.1, 0.5],
                 capacity_per_s,
                 arrival: Arrival::Poisson,
                 clients: 100,
@@ -144,11 +166,11 @@ mod tests {
         };
         assert_eq!(
             asked(1, "nginx", None),
-            "asking nginx for 50 %, 100 %, 50 % of its capacity, 60 s each"
+            "asking nginx for 50 %, 110 %, 50 % of its capacity, 60 s each"
         );
         assert_eq!(
             asked(2, "nginx, caddy", Some(2000.0)),
-            "asking each of nginx, caddy for 50 %, 100 %, 50 % of 2000 requests/s, 60 s each"
+            "asking each of nginx, caddy for 50 %, 110 %, 50 % of 2000 requests/s, 60 s each"
         );
     }
 }

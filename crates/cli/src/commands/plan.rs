@@ -6,7 +6,7 @@
 use bakeoff_conduct::{Depth, Finding, Overloads, Sequence as _, preflight};
 use bakeoff_plan::{Plan, expected_duration, trials};
 use bakeoff_record::TrialEnd;
-use bakeoff_report::{Redaction, counted};
+use bakeoff_report::{Redaction, counted, share};
 use bakeoff_stage::Asks;
 
 use super::findings::print;
@@ -137,11 +137,7 @@ fn overloads(plan: &Plan) -> (String, String) {
         let Some(overload) = load.overload() else {
             continue;
         };
-        let steps: Vec<String> = overload
-            .steps
-            .iter()
-            .map(|it| format!("{}", it * 100.0))
-            .collect();
+        let steps: Vec<String> = overload.steps.iter().map(|it| share(*it)).collect();
         text.push_str(&format!(
             "  {}: {} % of the capacity, {} s each\n",
             load.label(),
@@ -189,6 +185,19 @@ mod tests {
         assert!(lines[1].contains(", 10 to 40 rounds: 90 to 360 trials, about "));
         let last = lines.last().unwrap();
         assert!(last.starts_with("90 to 360 trials, about "), "{last}");
+    }
+
+    #[test]
+    fn steps_of_an_overload_are_listed_as_they_were_written() {
+        let text = "name = \"beyond\"\nworkloads = [\"html-small\"]\n\
+                    [[contender]]\nname = \"a\"\nserver = \"nginx\"\n\
+                    [[overload]]\nsteps = [0.5, 1.1, 1.4, 0.5]\n";
+        let plan = parse(text, "beyond", Path::new("/"), &Builtin).unwrap();
+        let (_, text) = overloads(&plan);
+        assert!(
+            text.contains(": 50, 110, 140, 50 % of the capacity"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -49,8 +49,8 @@ pub(crate) struct RampFlags {
     /// Length of each step [default: 60s, and 4s with --quick]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) step: Option<Duration>,
-    /// Time after which a client gives up; at most a quarter of a step [default: 5s, or an eighth
-    /// of a step where that is shorter]
+    /// Time after which a client gives up; at most a quarter of a step, and less where the last one
+    /// is above 50% [default: 5s, or half of the most where that is shorter]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) patience: Option<Duration>,
     /// Connections at the most; they are opened as requests need them

@@ -34,7 +34,8 @@ pub(crate) struct OverloadTable {
     #[serde(default = "default_arrival")]
     #[schemars(extend("examples" = ["poisson"]))]
     pub(crate) arrival: Arrival,
-    /// A client gives up after so long. The last step must be at least four times as long.
+    /// A client gives up after so long. The last step must be at least four times as long where it
+    /// is 0.5, and 2 / (1 - share) times in general.
     #[serde(default = "default_patience")]
     pub(crate) patience: DurationText,
     /// Time under load before a closed loop is measured.

@@ -124,7 +124,7 @@ fn row(
         own.map(|(_, trial)| *trial)
     };
     let mut ramps: Vec<OverloadRamp> = of(Purpose::Ramp)
-        .map(|trial| judge_ramp(trial, &overload.steps))
+        .map(|trial| judge_ramp(trial, overload))
         .collect();
     ramps.sort_by_key(|ramp| ramp.round);
     let beyond = judge_rounds(&ramps, &overload.steps);

@@ -1,6 +1,8 @@
 //! Rungs and ramps of made trials: what counts, and what a trial that failed says.
 
-use bakeoff_plan::{Arrival, Connect, Load, LoadModel, RateShape};
+use std::time::Duration;
+
+use bakeoff_plan::{Arrival, Connect, Load, LoadModel, Overload, RateShape};
 use bakeoff_record::{
     Attempt, ContenderKind, Course, Histogram, Hosts, Interval, LoadResult, LostHost, Outcome,
     Pinned, Step, TRIAL_SCHEMA, ThreadUsage, TrialEnd, TrialRecord, Usage,
@@ -95,13 +97,33 @@ fn a_ladder_says_who_refuses_and_who_slows() {
     assert_eq!(even.summary, ["answers 20 clients as it answers few"]);
 }
 
+/// A server that takes 50 ms for an answer gives 4,000/s to 200 clients, whatever it could give.
+#[test]
+fn only_more_clients_than_the_best_rung_has_show_a_collapse() {
+    let one = (Outcome::Reset, 1);
+    let rises = judged(&[
+        rung(10, 2_000, 50, one),
+        rung(200, 40_000, 50, one),
+        rung(1000, 200_000, 50, one),
+    ]);
+    for rung in &rises.rungs {
+        assert_eq!(rung.classes, [], "{rung:?}");
+    }
+    let falls = judged(&[
+        rung(10, 2_000, 50, one),
+        rung(200, 40_000, 50, one),
+        rung(1000, 10_000, 50, one),
+    ]);
+    assert_eq!(falls.rungs[2].classes, [OverloadClass::Collapse]);
+}
+
 #[test]
 fn what_fails_otherwise_is_no_health_and_an_engine_at_its_limit_is_named() {
     let few = || rung(10, 10_000, 1, (Outcome::Reset, 0));
     for outcome in [Outcome::WrongBody, Outcome::Local] {
-        let ladder = judged(&[few(), rung(1000, 4_000, 1, (outcome, 6_000))]);
+        let ladder = judged(&[few(), rung(1000, 6_000, 1, (outcome, 4_000))]);
         assert_eq!(ladder.rungs[1].classes, [], "{outcome:?}");
-        let expected = "60 % of the requests of 1000 clients failed, in none of the ways";
+        let expected = "40 % of the requests of 1000 clients failed, in none of the ways";
         assert!(ladder.summary[0].starts_with(expected), "{ladder:?}");
     }
     let (clients, mut busy) = rung(1000, 9_900, 1, (Outcome::Reset, 0));
@@ -153,7 +175,7 @@ fn clients_that_are_left_waiting_are_not_answered() {
     // Those that were sent away are left without an answer by that.
     let (clients, mut sent_away) = rung(1000, 9_000, 1, (Outcome::Refused, 91_000));
     let result = sent_away.result.as_mut().unwrap();
-    result.observed.clients.none = 900;
+    (result.measured_s, result.observed.clients.none) = (2.0, 900);
     let refuses = judged(&[few(), (clients, sent_away)]);
     assert_eq!(refuses.rungs[1].classes, [OverloadClass::Refuse]);
 }
@@ -225,7 +247,15 @@ fn ramp(end: TrialEnd, hosts: Option<Hosts>) -> OverloadRamp {
     result.intervals = (0..100).map(part).collect();
     record.result = Some(result);
     (record.end, record.course.hosts) = (end, hosts);
-    judge_ramp(&record, &[0.5, 2.0, 0.5])
+    let overload = Overload {
+        steps: vec![0.5, 2.0, 0.5],
+        capacity_per_s: Some(100.0),
+        arrival: Arrival::Constant,
+        clients: 10,
+        ladder: Vec::new(),
+        rung: Duration::from_secs(10),
+    };
+    judge_ramp(&record, &overload)
 }
 
 #[test]

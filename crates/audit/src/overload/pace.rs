@@ -1,0 +1,71 @@
+//! How soon a server answers that it is too busy.
+//!
+//! The record holds the times of all that failed in a part together, not by how it failed. So the
+//! median of the answers 429 and 5xx lies between two bounds, and where these do not agree it is
+//! not known.
+
+use bakeoff_record::Histogram;
+
+use super::classes::{Before, SHARE};
+use super::series::{Kind, Kinds, Series, Step};
+use crate::figures::percent;
+
+/// A quick answer that the server is too busy takes at most this many times what 99 % of the
+/// answers before took, or at most this time where that is longer.
+const QUICK_FACTOR: f64 = 2.0;
+const QUICK_NS: f64 = 10e6;
+
+/// How soon half of the answers 429 and 5xx come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Pace {
+    /// As quick as what was usual, or quicker than right answers: within so many nanoseconds.
+    Quick(f64),
+    /// Later.
+    Late,
+    /// Too many requests failed in other ways.
+    Unknown,
+}
+
+/// The least and the most that the median of the answers 429 and 5xx can be, nanoseconds; `None`
+/// where there are none.
+pub(super) fn busy_between(times: &Histogram, failed: &Kinds) -> Option<(u64, u64)> {
+    let all = times.count();
+    let busy = failed.of(Kind::Busy).min(all);
+    if busy == 0 {
+        return None;
+    }
+    // Who gave up has waited for longer than anybody who got an answer.
+    let gave_up = failed.of(Kind::Timeout) + failed.of(Kind::Dropped);
+    let others = (all - busy).saturating_sub(gave_up);
+    let half = busy as f64 / 2.0;
+    let at = |rank: f64| times.quantile((rank / all as f64).min(1.0));
+    // All others are slower, or all are quicker.
+    at(half).zip(at(others as f64 + half))
+}
+
+/// How soon the answers 429 and 5xx of a step come.
+pub(super) fn pace(step: &Step, before: &Before) -> Pace {
+    let quick_ns = QUICK_NS.max(QUICK_FACTOR * before.p99_ns);
+    let is_quick = |ns: u64| ns as f64 <= quick_ns || step.p50_ns.is_some_and(|p50| ns <= p50);
+    match step.busy_p50_ns {
+        Some((_, most)) if is_quick(most) => Pace::Quick(most as f64),
+        Some((least, _)) if !is_quick(least) => Pace::Late,
+        Some(_) | None => Pace::Unknown,
+    }
+}
+
+/// Why it cannot be said whether the server sheds.
+pub(super) fn unsaid(series: &Series, before: &Before) -> Option<String> {
+    let between = series.steps.len().saturating_sub(1);
+    let steps = series.steps.iter().take(between).skip(1);
+    let unknown =
+        steps.filter(|it| it.share_of(Kind::Busy) >= SHARE && pace(it, before) == Pace::Unknown);
+    let shares: Vec<String> = unknown.map(|step| percent(step.share)).collect();
+    (!shares.is_empty()).then(|| {
+        format!(
+            "whether it answers quickly that it is too busy at {} of the capacity: too many \
+             requests failed there in other ways to tell how long its answers 429 and 5xx took",
+            shares.join(", ")
+        )
+    })
+}

@@ -1,0 +1,209 @@
+//! What looks like a class and is none, and what cannot be said.
+
+use bakeoff_record::Histogram;
+
+use super::*;
+
+/// A machine that stands still at the very end, for a quarter of the last step.
+#[test]
+fn a_server_that_was_well_and_is_ill_again_at_the_end_is_not_metastable() {
+    let ill_from = |ill_s: f64| {
+        series(&move |at, rate, part| {
+            if rate > CAPACITY || (80.0..82.0).contains(&at) || at >= ill_s {
+                slow(part, 900);
+            }
+        })
+    };
+    let judged = check(&ill_from(97.0), &[OverloadClass::Queue]);
+    assert_eq!(judged.recovery, Some(Recovery::NotWithin { seconds: 20.0 }));
+    assert_eq!(
+        judged.unsaid,
+        [
+            "whether it recovers: it was well from 2.0 s to 17.0 s after the load had gone back, \
+             and ill again when the step ended; take more --rounds"
+        ]
+    );
+    // Three parts are less than what must follow recovery.
+    let judged = check(
+        &ill_from(85.0),
+        &[OverloadClass::Queue, OverloadClass::Metastable],
+    );
+    assert_eq!(judged.unsaid, [""; 0]);
+}
+
+/// Nobody sees the process of a server on another host.
+fn ends_unseen(from_s: f64) -> Series {
+    series(&move |at, _, part| {
+        if at >= from_s {
+            (part.ok, part.p50_ns, part.p99_ns) = (0, None, None);
+            part.failed.add(Kind::Refused, part.due);
+        } else if at >= from_s - 1.0 {
+            part.ok = 100;
+            part.failed.add(Kind::Reset, part.due - 100);
+        }
+    })
+}
+
+#[test]
+fn what_failed_because_the_server_ended_unseen_is_no_other_class() {
+    for from_s in [41.0, 55.0, 60.0, 61.0, 80.0] {
+        let judged = check(&ends_unseen(from_s), &[OverloadClass::Crash]);
+        assert_eq!(judged.recovery, Some(Recovery::Never));
+        let expected = format!("from {from_s:.1} s on every connection was refused");
+        let evidence = &judged.classes[0].evidence;
+        assert!(evidence.starts_with(&expected), "{evidence}");
+    }
+    // What it did before that counts.
+    let mut ill = ends_unseen(55.0);
+    for part in &mut ill.parts[40..54] {
+        part.failed.add(Kind::Refused, part.due - 300);
+        ill.steps[2].failed.add(Kind::Refused, part.due - 300);
+        part.ok = 300;
+    }
+    check(
+        &ill,
+        &[
+            OverloadClass::Refuse,
+            OverloadClass::Collapse,
+            OverloadClass::Crash,
+        ],
+    );
+}
+
+/// The other way to end: its process is seen, and the load is stopped soon.
+#[test]
+fn a_step_that_was_cut_short_by_the_servers_end_is_no_collapse() {
+    let mut died = ends_unseen(61.0);
+    died.parts.truncate(62);
+    died.steps[3].ok_per_s = Some(50.0);
+    died.steps[3].due = 4000;
+    died.steps[3].failed = Kinds::default();
+    died.steps[3].failed.add(Kind::Reset, 1900);
+    died.steps[3].failed.add(Kind::Refused, 2000);
+    (died.steps[4].ok_per_s, died.steps[4].due) = (None, 0);
+    died.died = Some("the server died under load: signal 9".to_owned());
+    check(&died, &[OverloadClass::Crash]);
+}
+
+#[test]
+fn a_last_step_in_which_nothing_was_due_is_no_crash() {
+    let idle = series(&|at, _, part| {
+        if at >= 80.0 {
+            *part = Part {
+                start_s: part.start_s,
+                length_s: part.length_s,
+                ..Part::default()
+            };
+        }
+    });
+    check(&idle, &[]);
+}
+
+/// A server that gives so much to more connections than the closed loop had.
+fn gives_beyond(most: u64, is_capacity_shown: bool) -> OverloadRamp {
+    let made = series(&|_, rate, part| {
+        if rate >= CAPACITY {
+            slow(part, 900);
+            part.ok = most;
+        }
+    });
+    let made = Series {
+        is_capacity_shown,
+        ..made
+    };
+    let mut ramp = judge_series(&made);
+    ramp.series = Some(made);
+    ramp
+}
+
+#[test]
+fn the_capacity_that_a_closed_loop_showed_is_a_peak() {
+    use OverloadClass::{Collapse, Queue};
+    for (most, classes, collapsed_at) in [
+        (900, &[Queue][..], None),
+        (600, &[Queue, Collapse], Some(3)),
+        (300, &[Queue, Collapse], Some(1)),
+    ] {
+        let shown = gives_beyond(most, true);
+        let found: Vec<_> = shown.classes.iter().map(|one| one.class).collect();
+        assert_eq!(found, classes, "{shown:?}");
+        assert_eq!(shown.classes.get(1).map(|one| one.step), collapsed_at);
+        assert_eq!(shown.peak_per_s, Some(CAPACITY));
+        assert_eq!(shown.goodput_at_twice, Some(most as f64 / CAPACITY));
+        assert!(judge_rounds(&[shown], &SHARES).unsaid.is_empty());
+    }
+}
+
+#[test]
+fn a_capacity_that_was_said_too_high_says_nothing_of_twice_the_capacity() {
+    let said = gives_beyond(600, false);
+    let found: Vec<_> = said.classes.iter().map(|one| one.class).collect();
+    assert_eq!(found, [OverloadClass::Queue]);
+    assert_eq!(
+        (said.peak_per_s, said.goodput_at_twice),
+        (Some(600.0), None)
+    );
+    assert_eq!(
+        judge_rounds(&[said], &SHARES).unsaid,
+        [
+            "what it does at twice its capacity: no step gave more than 600/s, and 1000/s was \
+             taken as its capacity; take --capacity 600"
+        ]
+    );
+    let near = gives_beyond(900, false);
+    assert_eq!(near.goodput_at_twice, Some(1.0));
+    assert!(judge_rounds(&[near], &SHARES).unsaid.is_empty());
+    // It was never asked for as much.
+    let mut less = series(&|_, _, _| ());
+    less.steps.drain(1..4);
+    assert_eq!(goodput::misjudged(&less, less.peak_per_s()), None);
+}
+
+/// A step at twice the capacity in which nothing was answered in time but so, each with the time
+/// that it took.
+fn fails(with: &[(Kind, u64, u64)]) -> Series {
+    let mut made = series(&|_, rate, part| {
+        if rate > 1.9 * CAPACITY {
+            (part.ok, part.p50_ns, part.p99_ns) = (0, None, None);
+        }
+    });
+    let mut times = Histogram::new();
+    for (kind, requests, ms) in with {
+        made.steps[3].failed.add(*kind, *requests);
+        times.record_n(ms * MS, *requests);
+        for part in &mut made.parts[60..80] {
+            part.failed.add(*kind, requests / 20);
+        }
+    }
+    let step = &mut made.steps[3];
+    step.p50_ns = None;
+    step.busy_p50_ns = pace::busy_between(&times, &step.failed);
+    made
+}
+
+#[test]
+fn errors_shed_where_they_are_quick_whatever_else_fails() {
+    use OverloadClass::{Collapse, Queue, Reset, Shed};
+    // A gateway gives up after three seconds, and nothing else is answered.
+    let late = check(&fails(&[(Kind::Busy, 40_000, 3000)]), &[Queue, Collapse]);
+    assert_eq!(late.unsaid, [""; 0]);
+    check(&fails(&[(Kind::Busy, 40_000, 3)]), &[Shed, Collapse]);
+    // Who gave up has waited for longer than who was answered.
+    let quick = fails(&[(Kind::Busy, 4000, 3), (Kind::Timeout, 24_000, 2000)]);
+    let quick = check(&quick, &[Shed, Collapse]);
+    let evidence = &quick.classes[0].evidence;
+    assert!(evidence.contains("half of them within 3.0"), "{evidence}");
+    // Resets come at once, and hide how long the few answers took.
+    for ms in [1, 3000] {
+        let mixed = fails(&[(Kind::Reset, 36_000, 1), (Kind::Busy, 800, ms)]);
+        let classes = if ms == 1 {
+            &[Reset, Shed, Collapse][..]
+        } else {
+            &[Reset, Collapse]
+        };
+        let mixed = check(&mixed, classes);
+        let why = mixed.unsaid.join("; ");
+        let is_unsaid = why.starts_with("whether it answers quickly that it is too busy at 200 %");
+        assert_eq!(is_unsaid, ms > 1, "{why}");
+    }
+}
