@@ -138,6 +138,12 @@ pub const WAY_SHARE: f64 = 0.5;
 pub const CLOCK_ERROR_NS: f64 = 1e6;
 /// R36: the same as a share of the window, from which its axis says nothing.
 pub const CLOCK_ERROR_SHARE: f64 = 0.01;
+/// R36: share of the window by which a host's clock may go away from that of home in a trial. Time
+/// services correct a clock by at most 0.05 % as it runs; what sets or pulls it is far above.
+pub const CLOCK_DRIFT_SHARE: f64 = 0.005;
+/// R34: packets a second that a host may drop or leave for later. A kernel also counts frames of
+/// switches that no program asked for, one in two seconds and more.
+pub const FOREIGN_DROPS_PER_S: f64 = 1.0;
 /// R24: how far apart generators may begin, seconds. Beyond the warm-up the window has another
 /// load.
 pub const START_SPREAD_S: f64 = 0.01;

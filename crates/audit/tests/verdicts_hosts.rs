@@ -286,6 +286,13 @@ fn a_long_way_is_in_the_latency() {
     );
 }
 
+/// Lets the clock of a host move by a share of the window while the load runs.
+fn moved(trial: &mut TrialRecord, share: f64) {
+    let window_s = result(trial).measured_s;
+    let clock = hosts(trial).hosts[2].clock.as_mut().expect("it has one");
+    clock.after.offset_ns = clock.before.offset_ns + (share * window_s * 1e9) as i64;
+}
+
 #[test]
 fn clocks_are_known_well_enough_for_one_axis() {
     each(
@@ -304,6 +311,12 @@ fn clocks_are_known_well_enough_for_one_axis() {
                 },
                 "clock-error: rate invalid, latency invalid, cpu invalid; \
                  start-spread: rate suspect, latency suspect",
+            ),
+            // 0.4 % and 0.6 % of the window, known to within much less.
+            (|trial| moved(trial, 0.004), ""),
+            (
+                |trial| moved(trial, -0.006),
+                "clock-error: rate suspect, latency suspect, cpu suspect",
             ),
             (
                 |trial| hosts(trial).hosts[1].clock = None,
@@ -408,17 +421,27 @@ fn what_a_host_drops_is_sent_again_later() {
             (
                 |trial| {
                     last_tick(trial).net = Some(NetCounts {
-                        received_dropped: 1,
+                        received_dropped: 100,
                         ..NetCounts::default()
                     });
                 },
                 "host-drops: rate suspect, latency suspect",
             ),
+            // The frame of a switch that no program asked for.
+            (
+                |trial| {
+                    last_tick(trial).net = Some(NetCounts {
+                        received_dropped: 1,
+                        ..NetCounts::default()
+                    });
+                },
+                "",
+            ),
             (
                 |trial| {
                     last_tick(trial).softnet = Some(Softnet {
                         dropped: 0,
-                        squeezed: 1,
+                        squeezed: 100,
                     });
                 },
                 "host-drops: rate suspect, latency suspect",
@@ -426,7 +449,7 @@ fn what_a_host_drops_is_sent_again_later() {
             (
                 |trial| {
                     last_tick(trial).softnet = Some(Softnet {
-                        dropped: 1,
+                        dropped: 100,
                         squeezed: 0,
                     });
                 },

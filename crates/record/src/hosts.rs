@@ -76,6 +76,14 @@ impl HostClock {
     pub fn error_ns(self) -> u64 {
         self.before.error_ns.max(self.after.error_ns)
     }
+
+    /// How far the host's clock went away from that of home between the two readings at the least,
+    /// nanoseconds: what their errors do not explain.
+    pub fn drift_ns(self) -> u64 {
+        let apart = self.after.offset_ns.abs_diff(self.before.offset_ns);
+        let errors = self.before.error_ns.saturating_add(self.after.error_ns);
+        apart.saturating_sub(errors)
+    }
 }
 
 /// How far a host's monotonic clock was from that of home, by the fastest of many exchanges.

@@ -14,8 +14,8 @@ use crate::code::Code;
 use crate::figures::count;
 use crate::generators::{Part, agreement, start_spread_ns};
 use crate::limits::{
-    CLOCK_ERROR_NS, CLOCK_ERROR_SHARE, GENERATORS_SHARE, LINK_CHANGE_SHARE, LINK_ROOM_SHARE,
-    START_SPREAD_S, WAY_SHARE,
+    CLOCK_DRIFT_SHARE, CLOCK_ERROR_NS, CLOCK_ERROR_SHARE, FOREIGN_DROPS_PER_S, GENERATORS_SHARE,
+    LINK_CHANGE_SHARE, LINK_ROOM_SHARE, START_SPREAD_S, WAY_SHARE,
 };
 use crate::subject::Subject;
 
@@ -319,6 +319,20 @@ fn clock_error(subject: &Subject<'_>, hosts: &Hosts) -> Check {
         return Check::passed(code, "no other host's clock is in this trial");
     };
     let window_ns = subject.result.measured_s * 1e9;
+    let drifts = others().filter_map(|host| Some((host.clock?.drift_ns(), host)));
+    if let Some((drift_ns, host)) = drifts.max_by_key(|(drift_ns, _)| *drift_ns)
+        && drift_ns as f64 > CLOCK_DRIFT_SHARE * window_ns
+    {
+        let share = drift_ns as f64 / window_ns;
+        let text = format!(
+            "the clock of {} was set or ran at another speed: it moved by {:.1} ms in this trial, \
+             {:.1} % of the window, and seconds of its own are in its numbers",
+            host.name,
+            drift_ns as f64 / 1e6,
+            share * 100.0
+        );
+        return Check::new(code, Level::Suspect, text).figures(share, CLOCK_DRIFT_SHARE);
+    }
     let error = error_ns as f64;
     let (level, limit) = match error {
         error if error > CLOCK_ERROR_SHARE * window_ns => {
@@ -402,6 +416,7 @@ fn drops(subject: &Subject<'_>, hosts: &Hosts) -> Check {
     let measured_s = subject.result.measured_s;
     let own = &subject.trial.usage;
     let mut worst: Option<(u64, String)> = None;
+    let foreign = (FOREIGN_DROPS_PER_S * measured_s).ceil();
     for host in &hosts.hosts {
         let Some(usage) = usage_of(host, own) else {
             continue;
@@ -430,9 +445,15 @@ fn drops(subject: &Subject<'_>, hosts: &Hosts) -> Check {
         None => Check::not_run(code, "no host's network was read"),
         Some((0, _)) => {
             let text = "no host dropped a packet";
-            Check::passed(code, text).figures(0.0, 0.0)
+            Check::passed(code, text).figures(0.0, foreign)
         }
-        Some((most, text)) => Check::new(code, Level::Suspect, text).figures(most as f64, 0.0),
+        Some((most, text)) => {
+            let level = match most as f64 > foreign {
+                true => Level::Suspect,
+                false => Level::Note,
+            };
+            Check::new(code, level, text).figures(most as f64, foreign)
+        }
     }
 }
 

@@ -24,6 +24,9 @@ const DURATION_S: f64 = 2.0;
 const WARMUP_S: f64 = 0.2;
 /// Share of the time from which on a thread has none left for more.
 const FULL_SHARE: f64 = 0.8;
+/// Share of what is asked for at once from which on it, and not the link, may set the pace: it was
+/// that long on the way.
+const WINDOW_SHARE: f64 = 0.5;
 /// What starting and ending the server may take.
 const SERVER_WITHIN: Duration = Duration::from_secs(10);
 
@@ -157,6 +160,10 @@ fn loaded(generators: &mut [&mut Session], server: SocketAddr) -> Link {
             |it: &ThreadUsage| ran_share(it.cpu_s, it.kept_s, result.measured_s) >= FULL_SHARE;
         link.at_least |= result.engine.threads.iter().any(full);
     }
+    // Each connection asks for one body at a time, so a long way is full before the link is.
+    let in_flight = f64::from(CLIENTS * BODY_BYTES) * 8.0 * link.from.len() as f64;
+    let round_trip_s = link.rtt_ns.unwrap_or(0) as f64 / 1e9;
+    link.at_least |= bits_per_s * round_trip_s >= WINDOW_SHARE * in_flight;
     link.bits_per_s = Some(bits_per_s);
     link.start_spread_ns = together.start_spread_ns();
     link
