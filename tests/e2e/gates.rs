@@ -221,6 +221,35 @@ fn a_baseline_of_the_same_plan_with_a_secret_is_compared() {
     );
 }
 
+/// All of it was measured, and could only end with 4.
+#[test]
+fn a_baseline_that_can_decide_nothing_is_refused_before_anything_is_measured() {
+    let _alone = alone();
+    if on_path("python3").is_none() {
+        return pass_over("no python3 was found");
+    }
+    let scene = Scene::new();
+    scene.write("app.py", APP);
+    let race = [&RACE[..15], &["--save-plan", "own.toml"]].concat();
+    scene.run(&race);
+    let plan = std::fs::read_to_string(scene.path("own.toml")).unwrap();
+    let share = "[[load]]\ncapacity_share = 0.5\nduration = \"300ms\"\n\n[[workload]]\n";
+    let with_share = plan.replacen("[[workload]]\n", share, 1);
+    scene.write("share.toml", &with_share);
+    let without = plan.replacen("yardstick = true", "yardstick = false", 1);
+    assert!(with_share != plan && without != plan, "{plan}");
+    scene.write("without.toml", &without);
+    let run = |plan: &str, gate: &str| {
+        let held = ["--baseline", "record", "--gate", gate];
+        scene.run(&[&["run", plan, "--out", "none"], &held[..]].concat())
+    };
+    let refused = run("./without.toml", "rate=5%").expect(2);
+    refused.says("yardstick: one of the two plans says `yardstick = false`");
+    let refused = run("./share.toml", "p99=5%").expect(2);
+    refused.says("loads at a share of the capacity are not compared");
+    assert!(!scene.path("none").exists());
+}
+
 #[test]
 fn wrong_gates_and_conditions_are_refused_before_anything_is_measured() {
     let scene = Scene::new();

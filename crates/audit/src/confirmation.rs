@@ -1,7 +1,7 @@
 //! Whether a suspected bottleneck is one: the rate with one resource changed against the rate
 //! without, beyond what two equal runs differ by (R35).
 
-use bakeoff_plan::{Change, LoadModel};
+use bakeoff_plan::{Change, LoadModel, control_name};
 use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
 use bakeoff_stats::{FLOOR_MIN, Measure, median};
 use serde::Serialize;
@@ -126,19 +126,23 @@ pub(crate) fn confirmations(
             continue;
         };
         let name = change.name_of(contender);
-        let mut changed = record.confirming.iter().filter(|trial| {
-            trial.contender == name && trial.workload == workload && trial.load_label() == load
+        let names = [contender, &control_name(contender), &name];
+        // Records of earlier versions have experiments of the same number that are not the same.
+        let arms = record.confirming.iter().filter(|trial| {
+            names.contains(&trial.contender.as_str())
+                && trial.workload == workload
+                && trial.load_label() == load
         });
+        let arms: Vec<&TrialRecord> = arms.collect();
         let is_known = all.iter().any(|one| one.change == change.name());
-        let Some(first) = changed.next().filter(|_| !is_known) else {
+        let changed = arms.iter().find(|trial| trial.contender == name);
+        let Some(changed) = changed.filter(|_| !is_known) else {
             continue;
         };
-        let own = experiment_of(first);
-        let arms = record
-            .confirming
-            .iter()
-            .filter(|trial| experiment_of(trial) == own);
-        all.push(weigh(cause, change, &arms.collect::<Vec<_>>()));
+        let own = experiment_of(changed);
+        let mut arms = arms.clone();
+        arms.retain(|trial| experiment_of(trial) == own);
+        all.push(weigh(cause, change, &arms));
     }
     all
 }

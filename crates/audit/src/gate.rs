@@ -24,6 +24,7 @@ use serde::Serialize;
 pub use across::compare_records;
 pub use alike::{
     Mismatch, asked, engine_settings, machine_mismatches, mismatches, plan_mismatches,
+    without_yardstick,
 };
 pub use within::{compare_contenders, fits};
 

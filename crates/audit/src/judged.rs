@@ -77,6 +77,13 @@ impl<'r> JudgedCell<'r> {
         }
     }
 
+    /// Whether its load is at a share of the capacity, so that its rate was found in the campaign
+    /// and another campaign finds another one.
+    pub fn is_at_share(&self) -> bool {
+        let mut trials = self.cell.trials.iter();
+        trials.any(|trial| trial.load_name.is_some() || trial.load.model.is_share())
+    }
+
     /// Whether the contender cannot do this workload, so that there is nothing to be measured.
     pub fn is_unsupported(&self) -> bool {
         self.judgement.verdicts.of(Number::Counts) == Verdict::Unsupported

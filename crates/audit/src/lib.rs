@@ -49,7 +49,8 @@ pub use equivalence::{
 pub use findings::{Finding, Grade, Tone};
 pub use gate::{
     GateError, GateRow, Gates, Mismatch, Ruling, Worse, asked, compare_contenders, compare_records,
-    engine_settings, fits, machine_mismatches, mismatches, plan_mismatches, worst_ruling,
+    engine_settings, fits, machine_mismatches, mismatches, plan_mismatches, without_yardstick,
+    worst_ruling,
 };
 pub use generators::start_spread_ns;
 pub use judge::{judge_cell, judge_trial};

@@ -166,3 +166,43 @@ fn disturbed_rounds_and_what_cannot_be_changed_test_nothing() {
         all[0].text
     );
 }
+
+/// The number of an experiment was its place in the list of what is suspected, so that records of
+/// earlier versions have others of the same number. Their trials were taken for its own.
+#[test]
+fn an_experiment_of_the_same_number_that_is_another_is_left_out() {
+    let twice = [1900.0, 1950.0, 1880.0, 1910.0, 1990.0, 1870.0];
+    let mut record = single_core();
+    experiment(&mut record, &twice, 1000.0);
+    let expected = found(&record);
+    assert_eq!(expected[0].answer, ConfirmAnswer::Confirmed);
+    let others: [fn(&mut TrialRecord); 3] = [
+        |trial| trial.contender = trial.contender.replace(NAME, "other"),
+        |trial| trial.workload = "elsewhere".to_owned(),
+        |trial| trial.load_name = Some("c999".to_owned()),
+    ];
+    for other in others {
+        let mut mixed = record.clone();
+        let mut more = mixed.confirming.clone();
+        for trial in &mut more {
+            other(trial);
+            let result = trial.result.as_mut().expect("it was measured");
+            result.requests.ok /= 4;
+        }
+        mixed.confirming.splice(0..0, more);
+        assert_eq!(found(&mixed), expected);
+    }
+    // Another change of the same server, whose changed arm is none of this one.
+    let changed = Change::ProcessorLess.name_of(NAME);
+    let is_changed = |it: &&TrialRecord| Change::of_name(&it.contender).is_some();
+    let changed = record.confirming.iter().filter(is_changed).map(|trial| {
+        let mut trial = trial.clone();
+        trial.contender.clone_from(&changed);
+        trial.attempt.disturbed = vec![Disturbance::OtherLoad];
+        trial
+    });
+    let changed: Vec<TrialRecord> = changed.collect();
+    let mut mixed = record.clone();
+    mixed.confirming.splice(0..0, changed);
+    assert_eq!(found(&mixed), expected);
+}

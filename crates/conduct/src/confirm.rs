@@ -5,6 +5,7 @@
 //! two equal ones are apart, and the changed one. Over six rounds each of the six orders of the
 //! three comes once.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ use crate::{ConductError, Left};
 pub const CONFIRM_ROUNDS: u32 = 6;
 /// Longest window of one of its trials, seconds.
 const WINDOW_MOST_S: f64 = 5.0;
+/// Beyond the numbers of all experiments that a record can have.
+const NUMBER_MOST: usize = 1_000_000;
 /// Starting and stopping a server, seconds: a guess, for what is announced.
 const OVERHEAD_S: f64 = 1.0;
 /// Each order of three arms.
@@ -58,7 +61,7 @@ pub struct Suspicion {
 /// An experiment, ready to be carried out.
 #[derive(Debug, Clone)]
 struct Experiment<'p> {
-    /// Number from 1, as the ids of its trials say.
+    /// Number from 1, as the ids of its trials say; another experiment never has it.
     number: usize,
     contender: &'p Contender,
     workload: &'p Workload,
@@ -66,6 +69,22 @@ struct Experiment<'p> {
     change: Change,
     /// What the changed arm is, or why there can be none.
     changed: Result<Changed, String>,
+}
+
+impl Experiment<'_> {
+    /// Whether a trial is of its changed arm.
+    fn is_changed_in(&self, trial: &TrialRecord) -> bool {
+        trial.contender == self.change.name_of(&self.contender.name)
+            && trial.workload == self.workload.name
+            && trial.load_label() == self.load.label()
+    }
+}
+
+/// The number of the experiment that a trial is of: 1 of `e1-r1-...`.
+fn number_of(trial: &TrialRecord) -> Option<usize> {
+    let (number, _) = trial.id.strip_prefix('e')?.split_once('-')?;
+    // A record comes from outside, and the next number is one more.
+    number.parse().ok().filter(|it| *it < NUMBER_MOST)
 }
 
 /// The changed arm.
@@ -97,6 +116,28 @@ impl<'p> Experiments<'p> {
             plan,
             all: all.collect(),
             allowed,
+        }
+    }
+
+    /// The same with the numbers that they have in `earlier` trials, and above all of those where
+    /// they have none. What is suspected may change between two runs: a place in the list that is
+    /// now another experiment's would take over the trials of the one before.
+    fn numbered(&self, earlier: &[TrialRecord]) -> Self {
+        let mut all = self.all.clone();
+        let numbers = earlier.iter().filter_map(number_of);
+        let mut free = numbers.max().unwrap_or(0) + 1;
+        let mut taken = BTreeSet::new();
+        for one in &mut all {
+            let known = earlier.iter().filter(|trial| one.is_changed_in(trial));
+            let known = known.filter_map(number_of).find(|it| !taken.contains(it));
+            one.number = known.unwrap_or(free);
+            free = free.max(one.number + 1);
+            taken.insert(one.number);
+        }
+        Self {
+            plan: self.plan,
+            allowed: self.allowed.clone(),
+            all,
         }
     }
 
@@ -229,6 +270,7 @@ pub fn confirm(
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<CampaignEnd, ConductError> {
     let plan = experiments.plan;
+    let experiments = experiments.numbered(earlier);
     let is_known = |id: &str| {
         let mut earlier = earlier.iter();
         earlier.any(|one| one.id == id && one.end != TrialEnd::Interrupted)

@@ -278,14 +278,16 @@ fn alone(
 }
 
 /// Workloads and loads at which a contender is compared nowhere, though it is elsewhere. What it
-/// cannot do at all is left out. `at` names workload, load and contender of what is compared.
+/// cannot do at all is left out, and so are loads at a share of the capacity, which no two records
+/// are compared at. `at` names workload, load and contender of what is compared.
 fn alone_at(
     judged: &Judged<'_>,
     compared: &CompareSide,
     at: &[[&str; 3]],
     only_in: &'static str,
 ) -> Vec<NotCompared> {
-    let cells = judged.cells.iter().filter(|cell| !cell.is_unsupported());
+    let cells = judged.cells.iter();
+    let cells = cells.filter(|cell| !cell.is_unsupported() && !cell.is_at_share());
     let keys = cells.map(|cell| &cell.cell.key);
     let lacking = keys.filter(|key| {
         compared.contenders.contains(&key.contender)

@@ -45,7 +45,7 @@ pub use bakeoff_audit::Suspected;
 pub use bakeoff_audit::published::{Rig, audit};
 pub use bakeoff_audit::{
     Condition, GateError, Gates, LoadHosts, Mismatch, Ruling, Verdict, fits, judge_load,
-    plan_mismatches, start_spread_ns,
+    plan_mismatches, start_spread_ns, without_yardstick,
 };
 pub use compare::{
     COMPARE_SCHEMA, Compare, CompareError, CompareValue, compare_across, compare_json,

@@ -14,7 +14,8 @@ mod support;
 use std::collections::BTreeSet;
 
 use bakeoff_audit::Condition;
-use bakeoff_record::{Record, TrialEnd, TrialRecord};
+use bakeoff_plan::{Arrival, Load, LoadModel};
+use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
 use bakeoff_report::{
     Compare, CompareError, Gates, Redacted, Report, Ruling, TextOptions, bencher, compare_across,
     compare_json, compare_junit, compare_markdown, compare_text, compare_within, conditions_of,
@@ -214,6 +215,46 @@ fn a_contender_of_the_baseline_that_is_missing_passes_no_gate() {
         assert!(compare_junit(&compare).contains(&text));
         let value: Value = serde_json::from_str(&compare_json(&compare)).expect("it is JSON");
         assert_eq!(value["not_compared"][0]["only_in"], only_in);
+    }
+}
+
+/// Both of its records were refused, because no yardstick is measured at such a load.
+#[test]
+fn loads_at_a_share_of_the_capacity_are_not_compared_across_records() {
+    let mut record = support::campaign(7);
+    let open = record.plan.loads.pop().expect("an open loop");
+    let share = Load {
+        model: LoadModel::OpenShare {
+            capacity_share: 0.5,
+            arrival: Arrival::Poisson,
+            clients: 50,
+        },
+        ..open.clone()
+    };
+    record.trials.retain(|trial| {
+        let is_reference = matches!(trial.kind, ContenderKind::Yardstick | ContenderKind::Origin);
+        trial.load != open || !is_reference
+    });
+    for trial in record.trials.iter_mut().filter(|it| it.load == open) {
+        trial.load_name = Some(share.label());
+    }
+    let label = share.label();
+    record.plan.loads.push(share);
+    let (first, second) = (hidden(record.clone()), hidden(record));
+    let compare = compare_across(&first, &second, &gates("rate=90%,cpu=90%"), false);
+    let compare = compare.expect("they are alike");
+    assert!(compare.rows.iter().all(|row| row.load != label));
+    assert!(compare.rows.iter().any(|row| row.load == "c200"));
+    assert!(
+        compare.not_compared.is_empty(),
+        "{:?}",
+        compare.not_compared
+    );
+    for force in [false, true] {
+        let refused = compare_across(&first, &second, &gates("p99=90%"), force).unwrap_err();
+        assert!(matches!(refused, CompareError::Gate(_)), "{refused}");
+        let text = refused.to_string();
+        assert!(text.contains("the gate p99 fits no load here"), "{text}");
     }
 }
 

@@ -16,7 +16,9 @@ use crate::judged::{Judged, JudgedCell, leave_out_unsupported};
 use crate::sentence::percent;
 
 /// Holds the contenders of `second` against those of the same name in `first`, at every workload
-/// and load that both have. Where each has one contender, their names need not be the same.
+/// and load that both have. Where each has one contender, their names need not be the same. Loads
+/// at a share of the capacity are left out: each campaign found a rate of its own for them, and no
+/// yardstick stands beside them.
 ///
 /// # Errors
 /// They have nothing in common, or a gate fits none of it.
@@ -66,7 +68,7 @@ fn pairs<'c, 'r>(first: &'c Judged<'r>, second: &'c Judged<'r>) -> Vec<Pair<'c, 
     let (of_first, of_second) = (names(first), names(second));
     let are_single = of_first.len() == 1 && of_second.len() == 1;
     let mut pairs = Vec::new();
-    for left in contenders(first) {
+    for left in contenders(first).filter(|one| !one.is_at_share()) {
         let twin = contenders(second).find(|right| {
             let (one, other) = (&left.cell.key, &right.cell.key);
             one.workload == other.workload

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Write as _};
 
-use bakeoff_plan::{LoadModel, Pinning, Plan, Workload};
+use bakeoff_plan::{LoadModel, Pinning, Plan, Workload, why_no_references};
 use bakeoff_record::{ContenderKind, Machine, Record, TrialRecord};
 use bakeoff_stats::{CellKey, Measure};
 use serde::Serialize;
@@ -41,8 +41,8 @@ pub fn mismatches(first: (&Record, &Judged<'_>), second: (&Record, &Judged<'_>))
         found.push(Mismatch::new("engine", text));
     }
     for cell in judged_first.cells.iter() {
-        let is_contender = cell.cell.kind == ContenderKind::Contender;
-        if is_contender && has(judged_second, &cell.cell.key) {
+        let is_compared = cell.cell.kind == ContenderKind::Contender && !cell.is_at_share();
+        if is_compared && has(judged_second, &cell.cell.key) {
             found.extend(yardstick(judged_first, judged_second, &cell.cell.key));
         }
     }
@@ -77,6 +77,27 @@ pub fn plan_mismatches(first: (&Machine, &Plan), second: (&Machine, &Plan)) -> V
     );
     found.extend(of_engine);
     found
+}
+
+/// Workloads of a plan that nothing can stand beside to show that the machine did the same as in
+/// another campaign: two records with one of them are refused ([`mismatches`]), and this is known
+/// before anything is measured.
+pub fn without_yardstick(plan: &Plan, other: &Plan) -> Vec<Mismatch> {
+    if !(plan.references.yardstick && other.references.yardstick) {
+        let text = "one of the two plans says `yardstick = false`, so nothing shows that the \
+                    machine did the same";
+        return vec![Mismatch::new("yardstick", text)];
+    }
+    let one = |workload: &Workload| {
+        let why = why_no_references(workload)?;
+        let text = format!(
+            "{}: the built-in servers cannot answer it ({why}), so nothing shows that the machine \
+             did the same",
+            workload.name
+        );
+        Some(Mismatch::new("yardstick", text))
+    };
+    plan.workloads.iter().filter_map(one).collect()
 }
 
 /// What of it is not of the plan: the machine, its kernel, bakeoff itself and where it ran.
@@ -267,4 +288,38 @@ fn yardstick(first: &Judged<'_>, second: &Judged<'_>, key: &CellKey) -> Option<M
         let text = format!("{place}: {:.1} % apart", apart * 100.0);
         Mismatch::new("yardstick", text)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use bakeoff_plan::{Builtin, parse};
+
+    use super::*;
+
+    #[test]
+    fn workloads_that_no_yardstick_can_stand_beside_are_known_before() {
+        let plan = |workload: &str, references: &str| {
+            let text = format!(
+                "name = \"one\"\nworkloads = [\"{workload}\"]\n{references}\n\
+                 [[contender]]\nname = \"one\"\nserver = \"nginx\"\n\
+                 [[load]]\nclients = 10\nduration = \"1s\"\n"
+            );
+            parse(&text, "one", Path::new("/"), &Builtin).unwrap()
+        };
+        let none = "[references]\nyardstick = false";
+        let check = |plan: &Plan, other: &Plan, expected: &str| {
+            let found = without_yardstick(plan, other);
+            let texts: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
+            assert!(texts.concat().starts_with(expected), "{texts:?}");
+            assert_eq!(found.is_empty(), expected.is_empty(), "{texts:?}");
+        };
+        let (plain, without) = (plan("synthetic", ""), plan("synthetic", none));
+        let gzip = plan("gzip", "");
+        check(&plain, &plain, "");
+        check(&plain, &without, "one of the two plans says `yardstick = f");
+        check(&without, &plain, "one of the two plans says `yardstick = f");
+        check(&gzip, &gzip, "gzip: the built-in servers cannot answer it");
+    }
 }

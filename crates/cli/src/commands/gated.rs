@@ -7,7 +7,7 @@ use bakeoff_record::{Machine, Record, shell_path, shell_word};
 use bakeoff_report::{
     Compare, CompareError, Condition, Gates, Redacted, Redaction, Ruling, awaits_rounds,
     compare_across, compare_text, compare_within, conditions_of, contenders_of, fits,
-    plan_mismatches, widest, widest_gated,
+    plan_mismatches, widest, widest_gated, without_yardstick,
 };
 
 use super::compare::{exit_code, is_of_same_campaign, refuse_without_rounds};
@@ -101,10 +101,14 @@ impl Gated {
                  a second --contender, or a record with --baseline",
             ));
         }
+        if self.baseline.is_some() {
+            return fits_across(gates, plan);
+        }
         fits(gates, plan).map_err(exit::usage)
     }
 
-    /// Refuses a baseline from another machine or of another plan.
+    /// Refuses a baseline from another machine or of another plan, or one that no yardstick could
+    /// be held beside.
     pub(super) fn refuse_unlike(&self, machine: &Machine, plan: &Plan) -> anyhow::Result<()> {
         let Some((baseline, _)) = &self.baseline else {
             return Ok(());
@@ -112,7 +116,8 @@ impl Gated {
         let record = baseline.record();
         // The baseline's secrets are hidden, and equal ones get equal numbers.
         let plan = Redaction::of_plan(plan).plan(plan);
-        let found = plan_mismatches((&record.machine, &record.plan), (machine, &plan));
+        let mut found = plan_mismatches((&record.machine, &record.plan), (machine, &plan));
+        found.extend(without_yardstick(&plan, &record.plan));
         if found.is_empty() {
             return Ok(());
         }
@@ -178,6 +183,19 @@ impl Gated {
         };
         Ok(compare)
     }
+}
+
+/// Refuses gates that fit nothing that is compared with a baseline.
+fn fits_across(gates: &Gates, plan: &Plan) -> anyhow::Result<()> {
+    let mut compared = plan.clone();
+    compared.loads.retain(|load| !load.model.is_share());
+    fits(gates, &compared).map_err(|error| match fits(gates, plan) {
+        Ok(()) => exit::usage(format!(
+            "{error}; with --baseline, loads at a share of the capacity are not compared, because \
+             each campaign finds a rate of its own"
+        )),
+        Err(error) => exit::usage(error),
+    })
 }
 
 /// A text that begins with the verdict, and ends with it too where its tables fill a screen: then

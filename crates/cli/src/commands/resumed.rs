@@ -29,6 +29,9 @@ pub(super) fn needed_again(destination: &Destination, library: &Folder) -> Strin
     if destination.strict {
         text += " --strict";
     }
+    if destination.confirm {
+        text += " --confirm";
+    }
     text + destination.gated.arguments()
 }
 
@@ -239,13 +242,15 @@ mod tests {
         let gated = Destination {
             gated: Gated::of(&gates, None, None).unwrap(),
             strict: true,
+            confirm: true,
             ..destination(None, false)
         };
         check(
             "record",
             &gated,
             &none,
-            "bakeoff run --resume record --strict --gate rate=7%,p99=10% --fail-if 'p99 > 50ms'",
+            "bakeoff run --resume record --strict --confirm --gate rate=7%,p99=10% \
+             --fail-if 'p99 > 50ms'",
         );
     }
 

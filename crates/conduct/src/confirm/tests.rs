@@ -131,3 +131,47 @@ fn the_arms_take_turns_in_every_order() {
     assert!(controls.clone().all(|(it, _)| it.contender.name == "one~"));
     assert_eq!(controls.count(), 12);
 }
+
+/// What is suspected may change between two runs. The number was the place in the list, so that an
+/// experiment took over the trials of the one that had its place before.
+#[test]
+fn an_experiment_keeps_its_number_and_never_has_that_of_another() {
+    let plan = plan("");
+    let more = suspicion("one", "html-large", Change::WorkerMore);
+    let less = suspicion("one", "html-large", Change::ProcessorLess);
+    let half = suspicion("one", "proxy", Change::HalfBody);
+    let of = |all: &[&Suspicion], earlier: &[TrialRecord]| {
+        let all: Vec<Suspicion> = all.iter().map(|&one| one.clone()).collect();
+        Experiments::new(&plan, &all, vec![0, 1, 2]).numbered(earlier)
+    };
+    let recorded = |experiments: &Experiments<'_>| {
+        let roles = experiments.roles(&plan.pinning).unwrap();
+        let trials = experiments.trials().into_iter();
+        let trials = trials.map(|(trial, _)| trial::blank(&trial, &roles));
+        trials.collect::<Vec<TrialRecord>>()
+    };
+    let numbers = |experiments: &Experiments<'_>| {
+        let all = experiments.all.iter();
+        all.map(|one| one.number).collect::<Vec<usize>>()
+    };
+    let first = of(&[&more, &half], &[]);
+    assert_eq!(numbers(&first), [1, 2]);
+    let earlier = recorded(&first);
+    let second = of(&[&less, &half], &earlier);
+    assert_eq!(numbers(&second), [3, 2]);
+    let ids: BTreeSet<&str> = earlier.iter().map(|it| it.id.as_str()).collect();
+    let trials = second.trials();
+    let known = trials.iter().filter(|(it, _)| ids.contains(it.id.as_str()));
+    assert_eq!(known.count(), 18, "those of the second alone");
+    // One that was interrupted before its changed arm begins again.
+    let began = &earlier[..2];
+    assert!(
+        began
+            .iter()
+            .all(|it| it.contender != Change::WorkerMore.name_of("one"))
+    );
+    assert_eq!(numbers(&of(&[&more], began)), [2]);
+    let mut odd = earlier[..3].to_vec();
+    odd[0].id = format!("e{}-r1", usize::MAX);
+    assert_eq!(numbers(&of(&[&more, &less], &odd)), [1, 2]);
+}
