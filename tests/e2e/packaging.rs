@@ -1,6 +1,7 @@
 //! What packages need: manual pages, completions, and a command that removes what was left.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -77,6 +78,26 @@ fn clean_removes_what_was_left_and_nothing_else() {
     check(&scene, &kept, &[PROGRAM]);
     let again = clean(&scene, &["--programs"]).stdout;
     assert_eq!(again, "freed 0 B\n");
+}
+
+#[test]
+fn clean_fails_where_something_cannot_be_removed() {
+    let scene = Scene::new();
+    litter(&scene);
+    let closed = scene.path(&format!("{RUN}/www"));
+    let let_write = |mode| fs::set_permissions(&closed, Permissions::from_mode(mode)).unwrap();
+    let_write(0o500);
+    let mut command = scene.command_without_powers(&["clean"]);
+    command.env_remove("BAKEOFF_PROGRAMS");
+    let done = scene.start_command(command).finish().expect(1).stdout;
+    let_write(0o700);
+    let line = done.lines().find(|line| line.contains(RUN));
+    let cause = "failed to remove it: Permission denied";
+    assert!(line.is_some_and(|line| line.contains(cause)), "{done}");
+    // The rest goes all the same.
+    check(&scene, &[RUN], &[COPY]);
+    clean(&scene, &[]);
+    check(&scene, &[], &[RUN]);
 }
 
 #[test]

@@ -93,7 +93,7 @@ impl Display {
                 self.draw("");
             }
             Event::Live { ok, errors, since } => {
-                let rate = *ok as f64 / since.as_secs_f64();
+                let rate = per_second(*ok, *since);
                 self.left = self.left.saturating_sub(*since);
                 self.draw(&format!("{rate:.0} ok/s, {errors} errors"));
             }
@@ -152,6 +152,14 @@ impl Display {
             }
         }
     }
+}
+
+/// A rate; 0 where no time has passed, as between two looks at once.
+fn per_second(count: u64, since: Duration) -> f64 {
+    if since.is_zero() {
+        return 0.0;
+    }
+    count as f64 / since.as_secs_f64()
 }
 
 /// One line about a campaign that begins: how many trials it has, how many of them are `recorded`,
@@ -285,6 +293,12 @@ mod tests {
         assert_eq!(spoken(Duration::from_millis(5400)), "5 s");
         assert_eq!(spoken(Duration::from_secs(305)), "5 min 5 s");
         assert_eq!(spoken(Duration::from_secs(7380)), "2 h 3 min");
+    }
+
+    #[test]
+    fn a_rate_without_time_is_none() {
+        assert_eq!(per_second(30, Duration::from_millis(100)), 300.0);
+        assert_eq!(per_second(30, Duration::ZERO), 0.0);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub enum Event<'a> {
     /// A contender was observed, before its load: its record so far, with what it does for an
     /// answer.
     Observed(&'a TrialRecord),
-    /// Load is on; about ten times a second.
+    /// Load is on; about ten times a second, and once at its end.
     Live {
         /// Requests that ended as `ok` since the last such event.
         ok: u64,

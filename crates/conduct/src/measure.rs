@@ -182,16 +182,21 @@ impl Watch {
                 self.give_up(cause, contestant.log_tail());
             }
         }
-        let since = self.shown_at.elapsed();
-        if since >= LIVE_PERIOD {
-            let now = self.load.live();
-            // Other hosts may say anything.
-            let ok = now.0.saturating_sub(self.shown.0);
-            let errors = now.1.saturating_sub(self.shown.1);
-            on_event(Event::Live { ok, errors, since });
-            self.shown = now;
-            self.shown_at = Instant::now();
+        if self.shown_at.elapsed() >= LIVE_PERIOD {
+            self.show_live(on_event);
         }
+    }
+
+    /// Says what has ended since the last time.
+    fn show_live(&mut self, on_event: &mut dyn FnMut(Event<'_>)) {
+        let since = self.shown_at.elapsed();
+        let now = self.load.live();
+        // Other hosts may say anything.
+        let ok = now.0.saturating_sub(self.shown.0);
+        let errors = now.1.saturating_sub(self.shown.1);
+        on_event(Event::Live { ok, errors, since });
+        self.shown = now;
+        self.shown_at = Instant::now();
     }
 
     /// Ends the load early. The cause belongs to the running step.
@@ -251,6 +256,8 @@ impl Watch {
         if !self.is_end_noted {
             self.end(contestant);
         }
+        // Without what has ended since the last time, no sum of these events would be right.
+        self.show_live(on_event);
     }
 
     fn end(&mut self, contestant: &mut dyn Staged) {

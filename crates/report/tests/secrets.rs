@@ -84,7 +84,7 @@ fn is_a_name(place: &str) -> bool {
         "/code",
         "/certificate/key",
     ];
-    let within = ["/negotiated/", "/filled/", "/secret_headers/", "/settings/"];
+    let within = ["/negotiated/", "/secret_headers/", "/settings/"];
     let is_file = place.contains("/files/") && place.ends_with("/path");
     let is_header_name = place.contains("/headers/") && place.ends_with("/0");
     let is_overlay_name = place.contains("/overlays/") && place.ends_with("/0");
@@ -208,6 +208,31 @@ fn a_copy_does_not_say_where_the_command_was_given() {
             ""
         ]
     );
+}
+
+#[test]
+fn a_copy_does_not_say_which_folders_were_filled_into_configurations() {
+    let mut record = support::record_of_rounds(1);
+    for trial in &mut record.trials {
+        for config in trial.server.iter_mut().flat_map(|it| &mut it.configs) {
+            let log = "/home/me/acme/record/trials/1/log".to_owned();
+            config.text += &format!("error_log {log};\n");
+            config.filled.insert("log".to_owned(), log);
+        }
+    }
+    record.confirming = record.trials.clone();
+    let shared = Redacted::shared(record.clone());
+    let shared = shared.record();
+    for trials in [&shared.trials, &shared.confirming] {
+        let text = serde_json::to_string(trials).expect("trials are JSON");
+        assert!(text.contains("\"configs\""), "{text}");
+        assert!(!text.contains("/home/me"), "{text}");
+        assert!(!text.contains("\"filled\""), "{text}");
+    }
+    // The record itself keeps them: its texts are compared without them.
+    let hidden = Redacted::hidden(record);
+    let text = serde_json::to_string(&hidden.record().trials).expect("trials are JSON");
+    assert!(text.contains("/home/me/acme/record"));
 }
 
 #[test]

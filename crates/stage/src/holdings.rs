@@ -3,8 +3,8 @@
 //!
 //! Only folders that a bakeoff of this user has made are found: by their names, in the folder for
 //! temporary files and in the folders of programs. No link is followed. It removes nothing by
-//! itself: [`leftovers`](crate::leftovers) removes what killed bakeoffs have left, and a program
-//! goes by [`Holding::remove`].
+//! itself: [`leftovers`](crate::leftovers) removes what killed bakeoffs have left, and a program or
+//! what could not be removed so goes by [`Holding::remove`].
 
 use std::fs::{self, File};
 use std::io;
@@ -101,8 +101,8 @@ pub fn left_by_others(parent: &Path) -> Vec<(PathBuf, u32)> {
 }
 
 impl Holding {
-    /// Removes an installed program, whole or not at all; `false` where somebody uses it now, or
-    /// where it is no program.
+    /// Removes it; an installed program goes whole or not at all. `false` where somebody uses it
+    /// now, or where it is no folder of this user.
     ///
     /// # Errors
     /// When it cannot be moved or removed.
@@ -110,8 +110,17 @@ impl Holding {
         let Some(shelf) = self.path.parent() else {
             return Ok(false);
         };
-        if self.kind != HoldingKind::Program || !is_own_folder(&self.path) {
+        if !is_own_folder(&self.path) {
             return Ok(false);
+        }
+        if self.kind == HoldingKind::Run {
+            // Held until the folder is gone, so that nobody begins to work in it meanwhile.
+            let list = File::open(self.path.join(KEEPERS)).ok();
+            let lock = |list| flock(list, FlockOperation::NonBlockingLockExclusive);
+            if list.as_ref().is_some_and(|list| lock(list).is_err()) {
+                return Ok(false);
+            }
+            return fs::remove_dir_all(&self.path).map(|()| true);
         }
         // Held to the end, so that nobody installs there meanwhile.
         let mut options = File::options();
@@ -126,8 +135,10 @@ impl Holding {
         if is_own_folder(&work) {
             fs::remove_dir_all(&work)?;
         }
-        fs::rename(&self.path, &work)?;
-        fs::remove_dir_all(&work)?;
+        if self.kind == HoldingKind::Program {
+            fs::rename(&self.path, &work)?;
+            fs::remove_dir_all(&work)?;
+        }
         Ok(true)
     }
 }
@@ -238,6 +249,25 @@ mod tests {
         drop(lock);
         assert!(program.remove().unwrap() && !program.path.exists());
         assert!(home.path().join("other").exists() && !home.path().join(WORK).exists());
+    }
+
+    #[test]
+    fn what_was_left_goes_unless_somebody_holds_it() {
+        for (kind, name, lock) in [
+            (HoldingKind::Run, "run", "run/keepers"),
+            (HoldingKind::Installation, WORK, LOCK),
+        ] {
+            let home = tempfile::tempdir().unwrap();
+            let path = home.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join("file"), "").unwrap();
+            let left = holding(kind, path, false);
+            let lock = File::create(home.path().join(lock)).unwrap();
+            flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();
+            assert!(!left.remove().unwrap() && left.path.join("file").exists());
+            drop(lock);
+            assert!(left.remove().unwrap() && !left.path.exists());
+        }
     }
 
     #[test]

@@ -78,6 +78,17 @@ impl Scene {
         self.settle(command)
     }
 
+    /// The same without root's power over what its own permissions forbid.
+    pub(crate) fn command_without_powers(&self, arguments: &[&str]) -> Command {
+        if !rustix::process::geteuid().is_root() {
+            return self.command(arguments);
+        }
+        let mut command = Command::new("setpriv");
+        command.args(["--bounding-set", "-all", env!("CARGO_BIN_EXE_bakeoff")]);
+        command.args(arguments);
+        self.settle(command)
+    }
+
     /// The same as the foreground of the terminal that its standard input is.
     pub(crate) fn command_with_terminal(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("setsid");

@@ -124,13 +124,11 @@ fn remove(thing: &Thing, flags: &CleanFlags, someone_works: bool) -> std::io::Re
         return said("would be removed", true);
     }
     match thing {
-        Thing::Held(holding) if is_program => {
+        // What could not be removed before is tried again, because that did not say why.
+        Thing::Held(holding) if is_program || holding.path.exists() => {
             if !holding.remove()? {
                 return stays("in use, kept");
             }
-        }
-        Thing::Held(holding) if holding.path.exists() => {
-            return stays("could not be removed");
         }
         Thing::Held(_) => {}
         Thing::Copy { path, .. } => std::fs::remove_dir_all(path)?,

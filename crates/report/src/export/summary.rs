@@ -4,11 +4,11 @@ use crate::document::{Extent, draw};
 use crate::markdown::{escaped, section};
 use crate::view::Report;
 
-/// Sections of the answer.
-const ANSWER: [&str; 3] = ["findings", "ratios", "trust"];
+/// Sections of the answer, in the order of reading.
+const ANSWER: [&str; 4] = ["findings", "ratios", "lost", "trust"];
 
-/// The answer as Markdown: findings, ratios, and how far to trust them; with `full` every finding
-/// and column.
+/// The answer as Markdown: findings, ratios, what gave no numbers, and how far to trust them; with
+/// `full` every finding and column.
 pub fn summary(report: &Report, full: bool) -> String {
     let extent = match full {
         true => Extent::Full,
@@ -16,8 +16,8 @@ pub fn summary(report: &Report, full: bool) -> String {
     };
     let document = draw(report);
     let mut out = format!("### {}\n", escaped(&document.title));
-    let sections = document.sections.iter();
-    for one in sections.filter(|section| ANSWER.contains(&section.name)) {
+    // In this order, which is not that of the document.
+    for one in ANSWER.iter().filter_map(|name| document.section(name)) {
         section(&mut out, one, extent);
     }
     out

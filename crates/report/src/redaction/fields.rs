@@ -340,7 +340,8 @@ pub(super) fn of_server(server: &mut ServerFacts, see: &mut See<'_>) {
         let ConfigFile {
             path,
             text,
-            // Ports and folders of this trial, which must stay as they stand in the text.
+            // Ports and folders of this trial, which must stay as they stand in the text. No
+            // report shows them, and a shared copy is without them.
             filled: _,
         } = config;
         see(Field::Prose, path);
