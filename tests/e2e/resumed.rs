@@ -90,7 +90,7 @@ fn a_record_of_this_machine_goes_on_without_hosts() {
 #[test]
 fn a_shared_copy_proposes_nothing_that_it_refuses() {
     let scene = Scene::new();
-    store(&made_up::campaign(7), &scene.path("record"));
+    store(&made_up::campaign(4), &scene.path("record"));
     let goes_on = "next: bakeoff run --resume record";
     let report = scene.run(&["report", "record"]).expect(0);
     assert!(report.stdout.contains(goes_on), "{report:#?}");
