@@ -18,7 +18,7 @@ use crate::conclusion::{Comparison, Conclusion, Evidence, Metric, PairKey, Reaso
 use crate::equivalence::{Equivalence, Inequality};
 use crate::judged::JudgedCell;
 use crate::limits::UNDISTURBED_MIN;
-pub(crate) use standing::{DISTURBS, Standing};
+pub(crate) use standing::{DISTURBS, Standing, is_disturbed};
 
 /// How far two runs of one server differ. A smaller difference between contenders means nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]

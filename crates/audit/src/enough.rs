@@ -8,7 +8,7 @@ use bakeoff_stats::ERROR_SHARE_APART;
 use crate::check::Level;
 use crate::checks::rounds::{needed_among, needed_of};
 use crate::code::Code;
-use crate::comparisons::DISTURBS;
+use crate::comparisons::{DISTURBS, is_disturbed};
 use crate::judged::JudgedCell;
 use crate::more::ROUNDS_PROPOSED_MAX;
 use crate::number::Number;
@@ -134,12 +134,8 @@ impl Spoiled {
 /// What it takes of a trial also brings checks about that no machine fails by itself.
 fn is_passing(round: &Judgement, number: Number) -> bool {
     let disturbs = |code: Code| DISTURBS.contains(&code);
-    let is_disturbed = round.checks.iter().any(|check| {
-        let mut numbers = Number::ALL.into_iter();
-        disturbs(check.code) && numbers.any(|any| check.of(any) > Level::Note)
-    });
     let mut weak = round.checks.iter().filter(|it| it.of(number) > Level::Note);
-    is_disturbed || weak.all(|check| check.code == Code::NotSteady || disturbs(check.code))
+    is_disturbed(round) || weak.all(|check| check.code == Code::NotSteady || disturbs(check.code))
 }
 
 /// Whether something weakens a number that no further round takes back: what one wrong answer, a

@@ -119,7 +119,7 @@ pub fn within(pairs: &[Paired], blocks: &[usize], margin: f64, seed: u64) -> Vec
     let family = Family::new(pairs.iter().filter(|pair| many(pair)), seed);
     let mut place = 0;
     let of_pair = |pair: &Paired| {
-        let pooled = pool.interval_at(pair, 1.0);
+        let pooled = pool.interval(pair);
         let pooled = pooled.is_some_and(|held| held.low >= -margin && held.high <= margin);
         if !many(pair) {
             return pooled;

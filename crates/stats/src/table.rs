@@ -72,7 +72,7 @@ pub fn look(pairs: &[Paired], blocks: &[usize], floor: f64, seed: u64) -> Vec<Se
     let mut tested = found.tested.iter();
     let of_pair = |pair: &Paired| {
         let spread = pool.map_or(0.0, |pool| pool.spread(pair));
-        let held = pool.and_then(|pool| pool.interval_at(pair, 1.0));
+        let held = pool.and_then(|pool| pool.interval(pair));
         let pooled = pool
             .and_then(|pool| pool.p_value(pair, floor))
             .unwrap_or(1.0);

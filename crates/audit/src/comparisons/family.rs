@@ -141,8 +141,11 @@ fn plain_from(ratio: f64, floor: f64) -> f64 {
 fn say_what_is_plain(one: &mut Comparison, paired: &Paired, untaken: Option<&Paired>) {
     use Reason::{BoundHides, BoundWeakens, NotValid};
     let plain = || {
-        plain_though_disturbed(paired, one.floor)
-            .or_else(|| plain_where_untaken(untaken?, one.floor))
+        // No disturbance explains it, and each round that has a value shows it.
+        let all = plain_in(paired, one.floor, [PLAIN_RATIO_DISTURBED, PLAIN_RATIO]);
+        // The rounds that are left are as good as those of a shorter campaign, but chosen
+        // afterwards, so more of them must agree.
+        all.or_else(|| plain_in(untaken?, one.floor, [PLAIN_RATIO, PLAIN_RATIO_EACH]))
     };
     if matches!(one.reason, Some(NotValid | BoundHides | BoundWeakens))
         && let Some(direction) = plain()
@@ -154,23 +157,12 @@ fn say_what_is_plain(one: &mut Comparison, paired: &Paired, untaken: Option<&Pai
     }
 }
 
-/// The direction of a difference that no disturbance explains: it is large, and each round that has
-/// a value shows it.
-fn plain_though_disturbed(paired: &Paired, floor: f64) -> Option<Direction> {
-    let logs = &paired.logs;
-    let mean = plain_from(PLAIN_RATIO_DISTURBED, floor).ln();
-    let is_plain = logs.len() >= PLAIN_ROUNDS_DISTURBED
-        && each_shows(paired, plain_from(PLAIN_RATIO, floor))
-        && paired.mean().abs() >= mean;
-    is_plain.then(|| direction(paired.mean() > 0.0))
-}
-
-/// The direction of a difference that the rounds show that the machine left alone. They are as good
-/// as those of a shorter campaign, but chosen afterwards, so more of them must agree.
-fn plain_where_untaken(paired: &Paired, floor: f64) -> Option<Direction> {
+/// The direction of a difference that enough rounds agree on, each of them by `each`, and that is a
+/// ratio of `mean` or more in the mean.
+fn plain_in(paired: &Paired, floor: f64, [mean, each]: [f64; 2]) -> Option<Direction> {
     let is_plain = paired.len() >= PLAIN_ROUNDS_DISTURBED
-        && each_shows(paired, plain_from(PLAIN_RATIO_EACH, floor))
-        && paired.mean().abs() >= plain_from(PLAIN_RATIO, floor).ln();
+        && each_shows(paired, plain_from(each, floor))
+        && paired.mean().abs() >= plain_from(mean, floor).ln();
     is_plain.then(|| direction(paired.mean() > 0.0))
 }
 

@@ -90,20 +90,18 @@ impl Standing {
         for trial in &usable.trials {
             standing.take(trial, metric.measure());
         }
-        let rounds_with = |wanted: fn(Weakness) -> bool| -> Vec<u32> {
-            rounds_of(judged)
-                .filter(|round| wanted(weakness(judged, round, number)))
-                .map(|(trial, _)| trial.round)
-                .collect()
+        let of_rounds: Vec<(u32, Weakness)> = rounds_of(judged)
+            .map(|round| (round.0.round, weakness(judged, round, number)))
+            .collect();
+        let of = |wanted: &[Weakness]| {
+            let is_wanted = |(round, _): &&(u32, f64)| {
+                let mut known = of_rounds.iter().filter(|(known, _)| known == round);
+                known.any(|(_, weakness)| wanted.contains(weakness))
+            };
+            standing.values.iter().filter(is_wanted).copied().collect()
         };
-        let untaken = rounds_with(|of| matches!(of, Weakness::Nothing | Weakness::Doubted));
-        let clean = rounds_with(|of| of == Weakness::Nothing);
-        let of = |rounds: &[u32]| {
-            let values = standing.values.iter();
-            let known = values.filter(|(round, _)| rounds.contains(round));
-            known.copied().collect()
-        };
-        (standing.untaken, standing.undisturbed) = (of(&untaken), of(&clean));
+        standing.untaken = of(&[Weakness::Nothing, Weakness::Doubted]);
+        standing.undisturbed = of(&[Weakness::Nothing]);
         if is_held_down {
             // A round that others disturbed is a bound as well.
             standing.values.clear();
@@ -198,7 +196,8 @@ fn fails(judged: &JudgedCell<'_>) -> bool {
     share.is_none_or(|share| share > ERROR_SHARE_APART)
 }
 
-fn is_disturbed(judgement: &Judgement) -> bool {
+/// Whether the machine weakens any number of a round.
+pub(crate) fn is_disturbed(judgement: &Judgement) -> bool {
     let disturbs = |code: Code| DISTURBS.contains(&code);
     let mut numbers = Number::ALL.into_iter();
     numbers.any(|any| weak(judgement, any).any(disturbs))
