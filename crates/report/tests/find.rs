@@ -349,8 +349,14 @@ fn a_bound_of_the_connections_is_not_the_servers() {
     );
     let taken = "all 100 connections were taken, while the server was 10 % busy";
     assert!(nginx.contains(taken), "{nginx}");
-    // Nor is it held against a contender that is at its own end.
-    assert!(!report.answer.iter().any(|line| line.contains("times as")));
+    // It carries more than one that is at its own end for certain, and how much more is not known.
+    let more = |line: &String| line.starts_with("nginx-default carries at least 1.");
+    assert!(
+        report
+            .answer
+            .iter()
+            .any(|line| more(line) && line.contains("times as much"))
+    );
     for document in [
         find_text(
             &report,

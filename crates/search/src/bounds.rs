@@ -60,6 +60,12 @@ impl Rates {
         Bounds { lower, upper }
     }
 
+    /// The highest rate below `rate` that is carried, whatever the upper bound is.
+    pub(crate) fn carried_below(&self, stage: &Stage, rate: f64) -> Option<f64> {
+        let mut carried = self.of_class(stage, Class::Lower);
+        carried.rfind(|lower| *lower < rate)
+    }
+
     /// Whether a rate above the upper bound is carried.
     pub(crate) fn is_inverted(&self, stage: &Stage) -> bool {
         let upper = self.bounds(stage).upper;

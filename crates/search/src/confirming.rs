@@ -1,15 +1,18 @@
 //! What longer trials at one rate say about a goal: that the rate holds, that it does not, or that
-//! the load engine spoiled them. Which rate is tried next is not decided here.
+//! the load engine spoiled them; and which rate they try next.
 
 use bakeoff_plan::{CONFIRMING, Goal};
 
-use crate::bounds::Bounds;
+use crate::bounds::{Bounds, readable};
 use crate::judged::Judged;
-use crate::progress::{Confirmed, Progress};
+use crate::progress::Progress;
 use crate::seen::Purpose;
 
 /// Trials more than planned that a confirmation may take where the engine spoils some.
 const CONFIRMING_MORE: u32 = 2;
+/// How often a lower bound that was not confirmed is lowered: by the width that the bounds may have,
+/// then by twice as much each time, and so to 73 % of it with a width of 2 %.
+const LOWERINGS: u32 = 4;
 
 /// Confirming trials of one goal at one rate.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +60,108 @@ impl Confirming {
     }
 }
 
+/// How a lower bound fared in longer trials.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Confirmed {
+    /// A trial is missing.
+    Missing {
+        /// At this rate.
+        rate_per_s: f64,
+        /// The highest rate that holds so far.
+        held_per_s: Option<f64>,
+    },
+    /// It holds at this rate.
+    Yes {
+        /// Requests per second.
+        rate_per_s: f64,
+    },
+    /// It holds at none of the rates that were tried.
+    No {
+        /// The lowest of them.
+        rate_per_s: f64,
+    },
+    /// The load engine spoiled so many trials at this rate that they say nothing.
+    Spoiled {
+        /// Requests per second.
+        rate_per_s: f64,
+    },
+    /// Nobody asked, or there is nothing to confirm.
+    NotAsked,
+}
+
+/// How the lower bound of a goal fared. Where it does not hold, lower rates are tried, each further
+/// below the one before than that was: a server that longer trials show to be slower than the
+/// search did may be slower by much. From the first that holds, the rates halve the distance to the
+/// lowest that did not.
+pub(crate) fn confirmed(progress: &Progress<'_>, goal: &Goal) -> Confirmed {
+    tried(progress, goal).0
+}
+
+/// The same with what longer trials said of the rates on the way.
+fn tried(progress: &Progress<'_>, goal: &Goal) -> (Confirmed, Tried) {
+    let mut tried = Tried::default();
+    let search = progress.search;
+    let lower = progress.rates(goal).bounds(progress.last_stage()).lower;
+    let Some(mut rate_per_s) = lower.filter(|_| !search.confirm.is_zero()) else {
+        return (Confirmed::NotAsked, tried);
+    };
+    let ended = loop {
+        let here = Confirming::of(progress, goal, rate_per_s);
+        // A rate that the search did not measure has these trials alone behind it.
+        if here.is_enough(Some(rate_per_s) == lower) {
+            tried.held_per_s = Some(rate_per_s);
+        } else if here.is_spoiled() {
+            break match tried.held_per_s {
+                Some(rate_per_s) => Confirmed::Yes { rate_per_s },
+                None => Confirmed::Spoiled { rate_per_s },
+            };
+        } else if here.is_missed() {
+            tried.missed_per_s = Some(rate_per_s);
+        } else {
+            let held_per_s = tried.held_per_s;
+            break Confirmed::Missing {
+                rate_per_s,
+                held_per_s,
+            };
+        }
+        rate_per_s = match (tried.next(search.width), tried.held_per_s) {
+            (Some(next), _) => next,
+            (None, Some(rate_per_s)) => break Confirmed::Yes { rate_per_s },
+            (None, None) => break Confirmed::No { rate_per_s },
+        };
+    };
+    (ended, tried)
+}
+
+/// What longer trials said so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tried {
+    /// The highest rate that holds.
+    held_per_s: Option<f64>,
+    /// The lowest that does not. It is above the other.
+    missed_per_s: Option<f64>,
+    /// How often the rate was lowered.
+    lowerings: u32,
+}
+
+impl Tried {
+    /// The rate that is tried next; `None` where the bounds are `width` apart, or as low as they
+    /// are lowered.
+    fn next(&mut self, width: f64) -> Option<f64> {
+        let missed = self.missed_per_s?;
+        let Some(held) = self.held_per_s else {
+            let by = width * f64::from(1 << self.lowerings);
+            self.lowerings += 1;
+            let next = readable(missed * (1.0 - by));
+            return (self.lowerings <= LOWERINGS && 0.0 < next && next < missed).then_some(next);
+        };
+        let middle = readable((held * missed).sqrt());
+        // To four digits, as the first rate below the missed one.
+        let is_apart = held < readable(missed * (1.0 - width));
+        (is_apart && held < middle && middle < missed).then_some(middle)
+    }
+}
+
 /// What longer trials leave of the bounds of a search.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kept {
@@ -68,47 +173,33 @@ pub(crate) struct Kept {
 }
 
 /// What longer trials leave of the `bounds` that a search found for a goal. A rate that they
-/// refuted is no lower bound, also where the search ended before a lower one was confirmed.
+/// refuted is no lower bound. Where the search ended before they confirmed a lower one, the highest
+/// rate that the search itself found below all of them stands, not confirmed.
 pub(crate) fn kept(progress: &Progress<'_>, goal: &Goal, bounds: Bounds) -> Kept {
-    let held = progress.confirmed(goal);
-    let (rate_per_s, confirmed) = match held {
-        Confirmed::Yes { rate_per_s } => (rate_per_s, Some(true)),
-        Confirmed::Spoiled { rate_per_s } | Confirmed::No { rate_per_s } => {
-            (rate_per_s, Some(false))
-        }
-        Confirmed::Missing { rate_per_s } => (rate_per_s, None),
-        Confirmed::NotAsked => {
-            return Kept {
-                bounds,
-                lowered_from_per_s: None,
-                confirmed: None,
-            };
-        }
-    };
-    let refuted = bounds.lower.filter(|found| *found != rate_per_s);
-    let missed = refuted.and_then(|found| missed_above(progress, goal, rate_per_s, found));
-    let (lower, upper) = match held {
+    let (ended, tried) = tried(progress, goal);
+    let missed = tried.missed_per_s;
+    let (lower, confirmed) = match ended {
+        Confirmed::Yes { rate_per_s } => (Some(rate_per_s), Some(true)),
+        Confirmed::Spoiled { rate_per_s } => (Some(rate_per_s), Some(false)),
         // The lowest rate that longer trials tried was missed as well.
-        Confirmed::No { .. } => (None, Some(rate_per_s)),
-        Confirmed::Missing { .. } if refuted.is_some() => (None, missed.or(bounds.upper)),
-        _ => (Some(rate_per_s), missed.or(bounds.upper)),
+        Confirmed::No { .. } => (None, Some(false)),
+        Confirmed::Missing { held_per_s, .. } => match (held_per_s, missed) {
+            (Some(held), _) => (Some(held), Some(true)),
+            (None, Some(missed)) => {
+                let rates = progress.rates(goal);
+                let below = rates.carried_below(progress.last_stage(), missed);
+                (below, Some(false))
+            }
+            (None, None) => (bounds.lower, None),
+        },
+        Confirmed::NotAsked => (bounds.lower, None),
     };
     Kept {
-        bounds: Bounds { lower, upper },
-        lowered_from_per_s: match held {
-            Confirmed::No { .. } => bounds.lower,
-            _ => refuted,
+        bounds: Bounds {
+            lower,
+            upper: missed.or(bounds.upper),
         },
-        confirmed: confirmed.or(refuted.map(|_| false)),
+        lowered_from_per_s: missed.and(bounds.lower),
+        confirmed,
     }
-}
-
-/// The lowest rate above `rate_per_s`, up to `most`, that does not hold in longer trials.
-fn missed_above(progress: &Progress<'_>, goal: &Goal, rate_per_s: f64, most: f64) -> Option<f64> {
-    let tried = progress.judged(goal, Purpose::Confirm);
-    let tried = tried.map(|(trial, _)| trial.rate_per_s);
-    tried
-        .filter(|other| *other > rate_per_s && *other <= most)
-        .filter(|other| Confirming::of(progress, goal, *other).is_missed())
-        .reduce(f64::min)
 }

@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::bounds::{Bounds, Rates};
 use crate::classify::Class;
-use crate::confirming::kept;
+use crate::confirming::{Confirmed, confirmed, kept};
 use crate::curve::{self, CurvePoint};
 use crate::judged::{Judged, Why, judge};
-use crate::progress::{Confirmed, LOST_MAX, Progress, TRIALS_MAX};
+use crate::progress::{LOST_MAX, Progress, TRIALS_MAX};
 use crate::seen::{Came, Measured, Purpose, Seen};
 use crate::taken::why_taken;
 use crate::unseen::unseen;
@@ -188,7 +188,7 @@ impl Progress<'_> {
             irregular,
             why,
             confirmed: kept.confirmed,
-            is_confirmation_spoiled: matches!(self.confirmed(goal), Confirmed::Spoiled { .. }),
+            is_confirmation_spoiled: matches!(confirmed(self, goal), Confirmed::Spoiled { .. }),
             lowered_from_per_s: kept.lowered_from_per_s,
             trials: self.trials_found(goal),
         };
@@ -222,7 +222,7 @@ impl Progress<'_> {
         let (stage, rates) = (self.last_stage(), self.rates(goal));
         let bounds = rates.bounds(stage);
         let is_open = self.search_step(goal, closed_per_s).is_some();
-        let held = self.confirmed(goal);
+        let held = confirmed(self, goal);
         let is_missing = matches!(held, Confirmed::Missing { .. });
         let goes_on = match self.further().map(|step| step.purpose()) {
             Some(Purpose::Search) => is_open || is_missing,
@@ -242,8 +242,14 @@ impl Progress<'_> {
                     format!("longer trials missed it at every rate down to {least} requests/s");
                 return (Some(Irregular::NotConfirmed), Some(why));
             }
-            Confirmed::Missing { rate_per_s } if bounds.lower != Some(rate_per_s) => {
-                return (Some(Irregular::Budget), why_ended(self, true));
+            Confirmed::Missing {
+                rate_per_s,
+                held_per_s,
+            } if bounds.lower != Some(rate_per_s) => {
+                return (
+                    Some(Irregular::Budget),
+                    why_ended(self, held_per_s.is_none()),
+                );
             }
             _ => {}
         }
@@ -332,7 +338,7 @@ fn of_bounds(
 ) -> (Option<Irregular>, Option<String>) {
     let stage = progress.last_stage();
     let bounds = rates.bounds(stage);
-    let is_spoiled = matches!(progress.confirmed(goal), Confirmed::Spoiled { .. });
+    let is_spoiled = matches!(confirmed(progress, goal), Confirmed::Spoiled { .. });
     match (bounds.lower, bounds.upper) {
         (Some(_), Some(_)) if rates.is_inverted(stage) => (Some(Irregular::Inversion), None),
         (Some(_), _) if is_spoiled => {

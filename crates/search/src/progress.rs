@@ -6,7 +6,7 @@
 use bakeoff_plan::{CONFIRMING, Goal, Load, Search};
 
 use crate::bounds::{Range, Rates, readable};
-use crate::confirming::Confirming;
+use crate::confirming::{Confirmed, confirmed};
 use crate::curve;
 use crate::judged::{Judged, judge};
 use crate::seen::{Came, Purpose, Seen};
@@ -29,8 +29,6 @@ pub const CLOSED_S: f64 = 2.0;
 const OVERHEAD_S: f64 = 1.0;
 /// Disturbed trials that are set aside in any case; beyond, a quarter of all.
 const SET_ASIDE: usize = 4;
-/// How often a lower bound that was not confirmed is lowered.
-const LOWERINGS: usize = 4;
 
 /// The next trial of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -126,33 +124,6 @@ pub struct Progress<'s> {
     /// How many of the trials were made before the search was resumed. That those were lost is no
     /// reason to give up now.
     pub(crate) resumed_at: usize,
-}
-
-/// How a lower bound fared in longer trials.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Confirmed {
-    /// A trial is missing.
-    Missing {
-        /// At this rate.
-        rate_per_s: f64,
-    },
-    /// It holds at this rate.
-    Yes {
-        /// Requests per second.
-        rate_per_s: f64,
-    },
-    /// It holds at none of the rates that were tried.
-    No {
-        /// The lowest of them.
-        rate_per_s: f64,
-    },
-    /// The load engine spoiled so many trials at this rate that they say nothing.
-    Spoiled {
-        /// Requests per second.
-        rate_per_s: f64,
-    },
-    /// Nobody asked, or there is nothing to confirm.
-    NotAsked,
 }
 
 impl<'s> Progress<'s> {
@@ -316,8 +287,8 @@ impl<'s> Progress<'s> {
 
     fn confirm_step(&self) -> Option<Step> {
         let mut goals = self.search.goals.iter();
-        let step = goals.find_map(|goal| match self.confirmed(goal) {
-            Confirmed::Missing { rate_per_s } => Some(Step::Confirm {
+        let step = goals.find_map(|goal| match confirmed(self, goal) {
+            Confirmed::Missing { rate_per_s, .. } => Some(Step::Confirm {
                 rate_per_s,
                 length_s: self.search.confirm.as_secs_f64(),
             }),
@@ -327,31 +298,6 @@ impl<'s> Progress<'s> {
             | Confirmed::NotAsked => None,
         });
         step.filter(|step| self.may_take(step, false))
-    }
-
-    /// How the lower bound of a goal fared. Where it does not hold, the next lower rate is tried.
-    pub(crate) fn confirmed(&self, goal: &Goal) -> Confirmed {
-        let lower = self.rates(goal).bounds(self.last_stage()).lower;
-        let Some(mut rate_per_s) = lower.filter(|_| !self.search.confirm.is_zero()) else {
-            return Confirmed::NotAsked;
-        };
-        for lowering in 0..=LOWERINGS {
-            let here = Confirming::of(self, goal, rate_per_s);
-            // A rate that the search did not measure has these trials alone behind it.
-            if here.is_enough(lowering == 0) {
-                return Confirmed::Yes { rate_per_s };
-            }
-            if here.is_spoiled() {
-                return Confirmed::Spoiled { rate_per_s };
-            }
-            if !here.is_missed() {
-                return Confirmed::Missing { rate_per_s };
-            }
-            if lowering < LOWERINGS {
-                rate_per_s = readable(rate_per_s * (1.0 - self.search.width));
-            }
-        }
-        Confirmed::No { rate_per_s }
     }
 }
 

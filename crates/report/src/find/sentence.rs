@@ -148,44 +148,55 @@ pub(super) fn rate(rate: f64) -> String {
 
 /// A comparison of each contender with the next lower one, where the bounds leave no doubt.
 fn compared(group: &[FoundRow]) -> impl Iterator<Item = String> {
-    let is_plain = |row: &&FoundRow| {
-        row.lower_per_s.is_some() && row.confirmed != Some(false) && row.upper_per_s.is_some()
-    };
     let mut known: Vec<&FoundRow> = group
         .iter()
-        .filter(is_plain)
         .filter(|row| !matches!(row.irregular, Some(Irregular::Inversion)))
+        .filter(|row| sure_lower(row).or(row.upper_per_s).is_some())
         .collect();
-    let lower = |row: &FoundRow| row.lower_per_s.unwrap_or(0.0);
+    // One without a lower bound comes last: nothing carries more than it does for certain.
+    let lower = |row: &FoundRow| sure_lower(row).unwrap_or(0.0);
     known.sort_by(|left, right| lower(right).total_cmp(&lower(left)));
     let pairs: Vec<String> = known
         .windows(2)
+        .filter_map(|pair| pair_of(pair[0], pair[1]))
         .take(COMPARED_MAX)
-        .map(|pair| pair_of(pair[0], pair[1]))
         .collect();
     pairs.into_iter()
 }
 
-fn pair_of(more: &FoundRow, less: &FoundRow) -> String {
+/// A lower bound that longer trials did not refute. That the load engine spoiled them refutes
+/// nothing: its lateness is in the latencies, and the trials of the search met the goal with it.
+fn sure_lower(row: &FoundRow) -> Option<f64> {
+    let is_sure = row.confirmed != Some(false) || row.behind.confirmation_spoiled;
+    row.lower_per_s.filter(|_| is_sure)
+}
+
+/// `None` where a bound is missing and the others show nothing.
+fn pair_of(more: &FoundRow, less: &FoundRow) -> Option<String> {
     let (name, other) = (plain(&more.contender), plain(&less.contender));
-    let known = more.lower_per_s.zip(less.upper_per_s);
-    let apart = known.filter(|(lower, upper)| lower > upper);
-    let least = searches_apart(more).max(searches_apart(less));
-    if let Some((lower, upper)) = apart.filter(|(lower, upper)| *lower <= upper * least) {
-        return format!(
-            "The bounds of {name} and {other} are {:.1} % apart, which two searches of one server \
-             may be: no difference is shown.",
-            (lower / upper - 1.0) * 100.0
-        );
-    }
-    match (apart, more.upper_per_s.zip(less.lower_per_s)) {
-        (Some((lower, upper)), Some((most, least))) => format!(
-            "{name} carries {:.2} to {:.2} times as much as {other}.",
-            lower / upper,
-            most / least
-        ),
-        _ => format!("The bounds of {name} and {other} overlap: no difference is shown."),
-    }
+    let between = sure_lower(more).zip(less.upper_per_s);
+    let beyond = more.upper_per_s.zip(sure_lower(less));
+    let (lower, upper) = between?;
+    let text = if lower <= upper {
+        beyond?;
+        format!("The bounds of {name} and {other} overlap: no difference is shown.")
+    } else if lower <= upper * searches_apart(more).max(searches_apart(less)) {
+        let apart = (lower / upper - 1.0) * 100.0;
+        format!(
+            "The bounds of {name} and {other} are {apart:.1} % apart, which two searches of one \
+             server may be: no difference is shown."
+        )
+    } else {
+        let ratio = lower / upper;
+        match beyond {
+            Some((most, least)) => {
+                let most = most / least;
+                format!("{name} carries {ratio:.2} to {most:.2} times as much as {other}.")
+            }
+            None => format!("{name} carries at least {ratio:.2} times as much as {other}."),
+        }
+    };
+    Some(text)
 }
 
 #[cfg(test)]

@@ -400,6 +400,24 @@ fn a_bound_that_is_not_confirmed_is_lowered_and_says_so() {
     assert!(found[0].standing.lower_per_s < Some(refuted));
 }
 
+/// A server that is slower by 20 % once it is warm is found in longer trials alone, and its bounds
+/// are as near as those of any other.
+#[test]
+fn a_bound_that_longer_trials_refute_by_far_is_found_below() {
+    let load = sought(&["p99<10ms"], &[0.001]);
+    let mut random = Random::new(1);
+    let trials = run(&load, WHOLE, |step, _| {
+        let is_longer = matches!(step.purpose(), Purpose::Confirm | Purpose::Curve { .. });
+        let capacity = if is_longer { 800.0 } else { 1000.0 };
+        threshold(capacity, 0.0, &mut random, step)
+    });
+    let found = &Progress::new(&load, trials, WHOLE).unwrap().found(None)[0];
+    assert_eq!(found.confirmed, Some(true));
+    assert!(found.lowered_from_per_s.unwrap() > 970.0);
+    let (lower, upper) = bounds(found);
+    assert!(lower <= 801.0 && 799.0 <= upper, "{lower} to {upper}");
+}
+
 /// No rate that longer trials try holds in them.
 #[test]
 fn a_bound_that_longer_trials_refute_at_every_rate_is_no_bound() {
