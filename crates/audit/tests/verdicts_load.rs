@@ -1,6 +1,8 @@
 //! A fault put into a sound trial must weaken the numbers that it spoils, and only those, through
 //! its own check; its clean twin must weaken none. Here: the load, its engine and its clients.
 
+#[path = "verdicts_load/late.rs"]
+mod late;
 #[allow(dead_code)]
 mod planted;
 #[path = "../../report/tests/support/mod.rs"]
@@ -397,27 +399,6 @@ fn a_queue_before_busy_clients_grows_too() {
         kept.wait.record_n(2_000_000, due);
     });
     assert!(!grows(&connecting), "no request waited for a client");
-}
-
-#[test]
-fn the_engine_answers_for_its_own_delay_and_not_for_the_servers() {
-    let slow_server = judge_open(|result| {
-        let kept = result.schedule.as_mut().expect("it is an open loop");
-        kept.wait.record_n(1_000_000_000, 500);
-        result.send_lag.record_n(1_000_000_000, 500);
-    });
-    assert_eq!(reported(&slow_server), [""; 0]);
-    let late_engine = judge_open(|result| {
-        let due = result.requests.due.unwrap_or(0);
-        let kept = result.schedule.as_mut().expect("it is an open loop");
-        kept.slip.record_n(1_000_000_000, due);
-    });
-    assert_eq!(reported(&late_engine), ["send-lag: latency suspect"]);
-    let unknown = judge_open(|result| {
-        let kept = result.schedule.as_mut().expect("it is an open loop");
-        std::mem::swap(&mut kept.slip, &mut kept.wait);
-    });
-    assert_eq!(reported(&unknown), ["send-lag: latency not-run"]);
 }
 
 #[test]
