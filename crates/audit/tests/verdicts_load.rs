@@ -57,7 +57,7 @@ fn an_engine_that_works_is_distinguished_from_one_that_is_kept_from_it() {
                     idle_server(trial);
                     engine_worked(trial, 0.95, 0.0);
                 },
-                "engine-busy: rate invalid, latency invalid",
+                "engine-busy: rate suspect, latency invalid",
             ),
             (
                 |trial| engine_worked(trial, 0.4, 0.1),

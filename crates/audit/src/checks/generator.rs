@@ -48,7 +48,7 @@ fn local(subject: &Subject<'_>) -> Check {
 /// The thread of the engine that worked most.
 ///
 /// Beyond the upper limit the engine set the pace, unless the server had no processor time left
-/// either. Time in which a thread wanted a processor and had none is no work: it is counted apart
+/// either: the server answered as many requests as were measured, and may do more. Time in which a thread wanted a processor and had none is no work: it is counted apart
 /// ([`kept`]), so that a stranger on the engine's processor is never taken for the engine.
 fn busy(subject: &Subject<'_>) -> Check {
     let Some(share) = working(subject.result) else {
@@ -81,9 +81,9 @@ fn busy(subject: &Subject<'_>) -> Check {
     } else {
         let text = format!(
             "the engine's busiest thread worked {percent:.0} % of the time and {beside}: the \
-             engine set the pace"
+             engine set the pace, so the rate is a lower bound"
         );
-        (Level::Invalid, Level::Invalid, ENGINE_BUSY_INVALID, text)
+        (Level::Suspect, Level::Invalid, ENGINE_BUSY_INVALID, text)
     };
     let numbers = [(Number::Rate, rate), (Number::Latency, latency)];
     Check::graded(Code::EngineBusy, numbers, text).figures(share, limit)
