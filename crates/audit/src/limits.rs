@@ -163,6 +163,9 @@ pub const FOREIGN_DROPS_PER_S: f64 = 1.0;
 pub const START_SPREAD_S: f64 = 0.01;
 /// R13: share by which generators with equal shares of a load may differ.
 pub const GENERATORS_SHARE: f64 = 0.10;
+/// R13: standard errors by which two generators may differ in any case: a few requests are apart by
+/// chance.
+pub const GENERATORS_ERRORS: f64 = 3.0;
 /// R34: idle share of a server's processors from which one full thread is the cause.
 pub const IDLE_BESIDE_SHARE: f64 = 0.30;
 
