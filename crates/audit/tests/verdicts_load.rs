@@ -27,6 +27,18 @@ fn idle_server(trial: &mut TrialRecord) {
     }
 }
 
+/// So much of its processor for the server, of which the hypervisor took some.
+fn server_had(trial: &mut TrialRecord, worked: f64, stolen: f64) {
+    for tick in &mut trial.usage.trees[0].ticks {
+        (tick.cpu_user_s, tick.cpu_system_s) = (worked * tick.at_s, 0.0);
+    }
+    for tick in &mut trial.usage.host {
+        let cpu = &mut tick.cpus[0];
+        (cpu.user, cpu.system, cpu.softirq) = (worked, 0.0, 0.0);
+        (cpu.steal, cpu.idle) = (stolen, 1.0 - worked - stolen);
+    }
+}
+
 fn engine_worked(trial: &mut TrialRecord, share: f64, kept: f64) {
     let result = result(trial);
     result.engine.busy_share = vec![share + kept];
@@ -55,6 +67,21 @@ fn an_engine_that_works_is_distinguished_from_one_that_is_kept_from_it() {
             (
                 |trial| {
                     idle_server(trial);
+                    engine_worked(trial, 0.95, 0.0);
+                },
+                "engine-busy: rate suspect, latency invalid",
+            ),
+            // 92 % of a processor, and others left it no more than 96 %.
+            (
+                |trial| {
+                    server_had(trial, 0.92, 0.04);
+                    engine_worked(trial, 0.95, 0.0);
+                },
+                "engine-busy: latency invalid",
+            ),
+            (
+                |trial| {
+                    server_had(trial, 0.92, 0.0);
                     engine_worked(trial, 0.95, 0.0);
                 },
                 "engine-busy: rate suspect, latency invalid",

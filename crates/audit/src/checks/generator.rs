@@ -64,7 +64,10 @@ fn busy(subject: &Subject<'_>) -> Check {
     let paced = server.is_some_and(|server| server >= SERVER_PACED);
     let beside = server.map_or_else(
         || "what the server used is not known".to_owned(),
-        |server| format!("the server used {:.0} % of its processors", server * 100.0),
+        |server| {
+            let of = subject.of_its_processors();
+            format!("the server used {:.0} % {of}", server * 100.0)
+        },
     );
     let (rate, latency, limit, text) = if share <= ENGINE_BUSY_INVALID {
         let text = format!(
