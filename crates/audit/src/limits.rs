@@ -119,7 +119,10 @@ pub const ENGINE_WINDOW_S_MIN: f64 = 0.1;
 /// which the mean is of neither. The method's 2 % is below what rounds are apart on a machine that
 /// everything shares.
 pub const STEADY_SHARE: f64 = 0.05;
-/// R24: the same of p99 and of CPU use, which are noisier by their nature.
+/// R24: distance of the mean of a window from its last third, as a share, that is reported where it
+/// lies beyond that in all rounds together. One window does not show so little.
+pub const STEADY_ROUNDS_SHARE: f64 = 0.02;
+/// R24: the same as [`STEADY_SHARE`] of p99 and of CPU use, which are noisier by their nature.
 pub const STEADY_TAIL_SHARE: f64 = 0.25;
 /// R36: distance of the processors' frequency from the campaign's median that is reported.
 pub const FREQUENCY_NOTE_SHARE: f64 = 0.02;
