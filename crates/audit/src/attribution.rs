@@ -170,9 +170,10 @@ fn co_saturated(subject: &Subject<'_>) -> Option<Cause> {
     cause(
         CO_SATURATED,
         format!(
-            "the server used {:.0} % of its processors while the engine's busiest thread worked \
-             {:.0} % of the time",
+            "the server used {:.0} % {} while the engine's busiest thread worked {:.0} % of the \
+             time",
             server * 100.0,
+            subject.of_its_processors(),
             engine * 100.0
         ),
     )
@@ -255,26 +256,26 @@ fn link(subject: &Subject<'_>) -> Option<Cause> {
     cause("network", link.described())
 }
 
-/// The server at the limit of its processors, or of one of several.
+/// The server at the limit of what others left of its processors, or of one of several.
 ///
 /// A proxy may share its processors with the upstream; then both together saturate them.
 fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
     let cores = subject.server_cores()?;
-    let allowed = subject.server_cpus() as f64;
-    if cores > SERVER_SATURATED * allowed {
-        let text = format!("the server used {cores:.2} of {}", processors(subject));
+    let left = subject.server_cpus_left();
+    if cores > SERVER_SATURATED * left {
+        let text = format!("the server used {cores:.2} of {}", processors_left(subject));
         return cause("cpu-bound", text);
     }
     if let Some(origin) = subject.origin_cores_beside()
-        && cores + origin > SERVER_SATURATED * allowed
+        && cores + origin > SERVER_SATURATED * left
     {
         let text = format!(
             "the server used {cores:.2} and the upstream beside it {origin:.2} of {}",
-            processors(subject)
+            processors_left(subject)
         );
         return cause("cpu-shared-with-origin", text);
     }
-    single_core(subject, cores / allowed)
+    single_core(subject, cores / subject.server_cpus() as f64)
 }
 
 /// One thread of the server that never rests, while the server leaves much of its processors idle,
@@ -324,6 +325,15 @@ fn processors(subject: &Subject<'_>) -> String {
     match subject.server_cpus() {
         1 => "its one processor".into(),
         cpus => format!("its {cpus} processors"),
+    }
+}
+
+fn processors_left(subject: &Subject<'_>) -> String {
+    let (left, all) = (subject.server_cpus_left(), processors(subject));
+    // What is written with two digits.
+    match (left * 100.0).round() < subject.server_cpus() as f64 * 100.0 {
+        true => format!("the {left:.2} that others left of {all}"),
+        false => all,
     }
 }
 

@@ -3,7 +3,7 @@
 use bakeoff_record::{LoadResult, Requests};
 
 use crate::check::Level;
-use crate::limits::GENERATORS_SHARE;
+use crate::limits::{GENERATORS_ERRORS, GENERATORS_SHARE};
 
 /// A generator's host, and what it saw.
 pub(crate) type Part<'p> = (&'p str, &'p LoadResult);
@@ -13,6 +13,8 @@ pub(crate) struct Agreement {
     pub(crate) level: Level,
     /// How far the least figure is below the most, as a share.
     pub(crate) apart: f64,
+    /// How far it may be, as a share.
+    pub(crate) limit: f64,
     pub(crate) text: String,
 }
 
@@ -44,59 +46,108 @@ pub(crate) fn agreement(parts: &[Part<'_>]) -> Option<Agreement> {
         return Some(Agreement {
             level: Level::Invalid,
             apart: 1.0,
+            limit: GENERATORS_SHARE,
             text: format!(
                 "{none} had no answer while {some} had some: the load was not the whole one"
             ),
         });
     }
-    let rate = |result: &LoadResult| {
-        // What is divided: in a closed loop the clients, in an open one the schedule by threads.
-        let weight = match result.requests.due {
-            None => result.observed.clients.count,
-            Some(_) => u64::from(result.threads),
-        };
-        Some(result.requests.ok as f64 / result.measured_s / weight.max(1) as f64)
-    };
-    let p50 = |result: &LoadResult| Some(result.latency.quantile(0.5)? as f64);
+    let rates = parts.iter().map(|(host, result)| (*host, rate(result)));
+    let medians = parts.iter().filter_map(|(host, result)| {
+        let median = Figure::median(result)?;
+        Some((*host, median))
+    });
     let found = [
-        apart(parts, "rate for each share", rate),
-        apart(parts, "median latency", p50),
+        farthest("rate for each share", &rates.collect::<Vec<_>>()),
+        farthest("median latency", &medians.collect::<Vec<_>>()),
     ];
-    let (apart, text) = found
+    let beyond = |one: &Agreement| one.apart - one.limit;
+    found
         .into_iter()
         .flatten()
-        .max_by(|left, right| left.0.total_cmp(&right.0))?;
-    let level = match apart > GENERATORS_SHARE {
+        .max_by(|left, right| beyond(left).total_cmp(&beyond(right)))
+}
+
+/// A figure of one generator, with the interval that chance may have moved it in.
+#[derive(Clone, Copy)]
+struct Figure {
+    value: f64,
+    low: f64,
+    high: f64,
+}
+
+/// Right answers per second and share of the load. In a closed loop the clients are divided, in an
+/// open one the schedule by threads. Answers are as far from their mean as Poisson's counts.
+fn rate(result: &LoadResult) -> Figure {
+    let Requests { ok, due, .. } = result.requests;
+    let weight = match due {
+        None => result.observed.clients.count,
+        Some(_) => u64::from(result.threads),
+    };
+    let ok = ok as f64;
+    let of = |ok: f64| ok / result.measured_s / weight.max(1) as f64;
+    let error = errors_of_each() * ok.sqrt();
+    Figure {
+        value: of(ok),
+        low: of((ok - error).max(0.0)),
+        high: of(ok + error),
+    }
+}
+
+impl Figure {
+    /// The median latency. Its rank is as far from the middle as a binomial of one half.
+    fn median(result: &LoadResult) -> Option<Self> {
+        let answers = result.latency.count() as f64;
+        let error = errors_of_each() * 0.5 / answers.sqrt();
+        let at = |q: f64| Some(result.latency.quantile(q.clamp(0.0, 1.0))? as f64);
+        Some(Self {
+            value: at(0.5)?,
+            low: at(0.5 - error)?,
+            high: at(0.5 + error)?,
+        })
+    }
+}
+
+/// Standard errors of each of two figures that come to [`GENERATORS_ERRORS`] of their difference.
+fn errors_of_each() -> f64 {
+    GENERATORS_ERRORS / f64::sqrt(2.0)
+}
+
+/// The two generators that are the farthest beyond what they may be apart; `None` where fewer than
+/// two have the figure.
+fn farthest(what: &str, each: &[(&str, Figure)]) -> Option<Agreement> {
+    let pairs = each.iter().enumerate().flat_map(|(place, one)| {
+        let others = each[place + 1..].iter();
+        others.filter_map(move |other| match one.1.value < other.1.value {
+            true => of_two(what, *one, *other),
+            false => of_two(what, *other, *one),
+        })
+    });
+    let beyond = |one: &Agreement| one.apart - one.limit;
+    pairs.max_by(|left, right| beyond(left).total_cmp(&beyond(right)))
+}
+
+/// How far the lower of two figures is below the upper one; `None` where both are nothing. They may
+/// be apart by as much as chance makes.
+fn of_two(what: &str, lower: (&str, Figure), upper: (&str, Figure)) -> Option<Agreement> {
+    let ((least, lower), (most, upper)) = (lower, upper);
+    let apart = (upper.value > 0.0).then(|| 1.0 - lower.value / upper.value)?;
+    let certain = match lower.high < upper.low {
+        true => 1.0 - lower.high / upper.low,
+        false => 0.0,
+    };
+    let limit = GENERATORS_SHARE.max(apart - certain);
+    let level = match apart > limit {
         true => Level::Suspect,
         false => Level::Passed,
     };
-    Some(Agreement { level, apart, text })
-}
-
-/// How far the least of the generators' figures is below the most, as a share, and what it is of;
-/// `None` where one has none.
-fn apart(
-    parts: &[Part<'_>],
-    what: &str,
-    figure: impl Fn(&LoadResult) -> Option<f64>,
-) -> Option<(f64, String)> {
-    let each = parts
-        .iter()
-        .map(|(host, result)| Some((figure(result)?, *host)));
-    let each: Vec<(f64, &str)> = each.collect::<Option<_>>()?;
-    let by_figure = |left: &&(f64, &str), right: &&(f64, &str)| left.0.total_cmp(&right.0);
-    let (least, most) = (
-        each.iter().min_by(by_figure)?,
-        each.iter().max_by(by_figure)?,
-    );
-    let share = (most.0 > 0.0).then(|| 1.0 - least.0 / most.0)?;
-    let text = format!(
-        "{what}: that of {} is {:.0} % below that of {}",
-        least.1,
-        share * 100.0,
-        most.1
-    );
-    Some((share, text))
+    let percent = apart * 100.0;
+    Some(Agreement {
+        level,
+        apart,
+        limit,
+        text: format!("{what}: that of {least} is {percent:.0} % below that of {most}"),
+    })
 }
 
 #[cfg(test)]

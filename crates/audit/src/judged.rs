@@ -212,9 +212,9 @@ fn judged_cell<'r>(
     judged
 }
 
-/// A rate near the rate of a reference says "at least".
+/// A rate near the rate of a reference, or of an engine that was full, says "at least".
 fn rate_bound(judgement: &Judgement) -> Option<RateBound> {
-    let limits = [Code::GeneratorCeiling, Code::BackendBound];
+    let limits = [Code::GeneratorCeiling, Code::BackendBound, Code::EngineBusy];
     let reached = |code: &Code| {
         let check = judgement.check(*code);
         check.is_some_and(|check| check.of(Number::Rate) == Level::Suspect)

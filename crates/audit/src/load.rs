@@ -6,7 +6,7 @@ use bakeoff_plan::LoadModel;
 use bakeoff_record::{KEPT_DISTURBED_SHARE, LoadResult, Outcome, Warning, engine_kept_share};
 
 use crate::checks::working;
-use crate::limits::{ENGINE_BUSY_INVALID, ENGINE_WINDOW_S_MIN, SEND_LAG_NS, STARTED_SHARE};
+use crate::limits::{ENGINE_BUSY_INVALID, ENGINE_WINDOW_S_MIN, STARTED_SHARE, send_lag_allowed_ns};
 
 pub use together::LoadHosts;
 
@@ -67,9 +67,10 @@ fn kept(result: &LoadResult) -> Option<Warning> {
 /// What waited for a client or its connection is the server's doing.
 fn behind(result: &LoadResult) -> Option<Warning> {
     let slip = result.schedule.as_ref()?.slip.quantile(0.99)? as f64;
-    (is_open(result) && slip > SEND_LAG_NS).then(|| {
+    let latency = result.latency_bounds(0.99).map(|bounds| bounds.low);
+    (is_open(result) && slip > send_lag_allowed_ns(latency)).then(|| {
         let text = format!(
-            "1 % of the requests that found a client free were begun {:.1} ms late or more",
+            "1 % of the requests that found a client free were begun {:.2} ms late or more",
             slip / 1e6
         );
         let hint =

@@ -1,7 +1,8 @@
 //! What a trial is judged by: itself, the machine, and the references beside it.
 
 use bakeoff_record::{
-    ContenderKind, DEVIATION_OF_MAD, Hosts, LoadResult, Machine, Record, TrialRecord,
+    ContenderKind, DEVIATION_OF_MAD, FOREIGN_SUSPECT_CPUS, Hosts, LoadResult, Machine, Record,
+    TrialRecord, foreign_cpus, steal_from_server,
 };
 use bakeoff_stats::{Cell, Measure, median, origin_tree, server_tree, window_cores};
 
@@ -211,10 +212,31 @@ impl<'record> Subject<'record> {
         window_cores(self.trial, origin_tree(&self.trial.usage)).filter(|_| shared)
     }
 
-    /// Share of its processors that the server, with an upstream on the same ones, kept busy:
-    /// near 1 it is they that set the pace.
+    /// What others left of the processors that the server may use, as far as the record tells: less
+    /// what the hypervisor took of them, and less what other programs had of them, where that is
+    /// more than the clocks may be off.
+    pub(crate) fn server_cpus_left(&self) -> f64 {
+        let cpus = self.server_cpus() as f64;
+        let stolen = steal_from_server(self.trial).unwrap_or(0.0) * cpus;
+        let foreign = foreign_cpus(self.trial).and_then(|foreign| foreign.on_server);
+        let foreign = foreign.filter(|cores| *cores > FOREIGN_SUSPECT_CPUS);
+        (cpus - stolen - foreign.unwrap_or(0.0)).max(0.0)
+    }
+
+    /// Share of its processors that the server, with an upstream on the same ones, kept busy, of
+    /// what others left of them: near 1 it is they that set the pace.
     pub(crate) fn server_share(&self) -> Option<f64> {
         let cores = self.server_cores()? + self.origin_cores_beside().unwrap_or(0.0);
-        Some(cores / self.server_cpus() as f64)
+        let left = self.server_cpus_left();
+        Some(if cores < left { cores / left } else { 1.0 })
+    }
+
+    /// Text that follows "the server used 97 %".
+    pub(crate) fn of_its_processors(&self) -> &'static str {
+        // 99.5 % are 100 % in every text.
+        match self.server_cpus_left() < 0.995 * self.server_cpus() as f64 {
+            true => "of what others left of its processors",
+            false => "of its processors",
+        }
     }
 }

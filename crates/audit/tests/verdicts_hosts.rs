@@ -413,6 +413,38 @@ fn generators_with_equal_shares_see_the_same() {
     );
 }
 
+/// The numbers of answers of the two.
+fn answered(trial: &mut TrialRecord, answers: [u64; 2]) {
+    for (part, answers) in hosts(trial).generators.iter_mut().zip(answers) {
+        part.result.requests.ok = answers;
+    }
+}
+
+/// Four answers in ten of one took 2 ms and the others 1 ms, and the other way round.
+fn in_two_modes(trial: &mut TrialRecord, times: u64) {
+    for (part, slow) in hosts(trial).generators.iter_mut().zip([4, 6]) {
+        let latency = &mut part.result.latency;
+        latency.clear();
+        latency.record_n(1_000_000, (10 - slow) * times);
+        latency.record_n(2_000_000, slow * times);
+    }
+}
+
+#[test]
+fn generators_with_few_answers_may_differ_by_chance() {
+    let apart = "generators-agree: rate suspect, latency suspect";
+    each(
+        SOUND,
+        &[
+            (|trial| answered(trial, [40, 30]), ""),
+            (|trial| answered(trial, [40, 10]), apart),
+            (|trial| answered(trial, [4_000, 3_000]), apart),
+            (|trial| in_two_modes(trial, 1), ""),
+            (|trial| in_two_modes(trial, 1_000), apart),
+        ],
+    );
+}
+
 #[test]
 fn what_a_host_drops_is_sent_again_later() {
     each(

@@ -2,6 +2,8 @@
 
 #[path = "verdicts_rounds/attempts.rs"]
 mod attempts;
+#[path = "verdicts_rounds/full_engine.rs"]
+mod full_engine;
 #[path = "verdicts_rounds/spread.rs"]
 mod spread;
 #[path = "../../report/tests/support/mod.rs"]

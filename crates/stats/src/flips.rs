@@ -10,6 +10,12 @@
 //! rarely reach it, and the next is held against the largest of those that are left (Westfall and
 //! Young 1993; Romano and Wolf 2005).
 //!
+//! The fewer rounds a pair has, the more often chance alone brings its statistic near 1. So where
+//! pairs have different numbers of rounds, the normal deviate that is as rare as Student's t of the
+//! pair is compared instead (Wallace 1959): a pair of six rounds does not stand before one of nine
+//! that is farther beyond chance. It grows with the statistic, so that with equal numbers of rounds
+//! nothing changes.
+//!
 //! Rounds must be independent of each other. Nothing else is assumed of them but symmetry.
 
 use std::collections::BTreeSet;
@@ -32,7 +38,8 @@ const SAME: f64 = 1e-9;
 pub struct Flips {
     /// One for each pair, in the order given.
     pub tested: Vec<Tested>,
-    /// What the largest statistic of the family stays below with 95 % where no pair differs.
+    /// What the largest statistic of the family stays below with 95 % where no pair differs: that
+    /// of a pair with the most rounds.
     pub critical: f64,
 }
 
@@ -59,32 +66,31 @@ impl Tested {
 pub fn flips(pairs: &[Paired], floor: f64, seed: u64) -> Flips {
     let table = Table::new(pairs, floor);
     let mut count = Count::new(table.observed.len());
-    let mut sums = table.observed.clone();
-    count.take(&table, &sums);
-    if table.rows.len() <= EVERY_FLIP_TO {
-        // Each flip differs from the one before by one round (Gray 1953).
-        let mut signs = vec![1.0; table.rows.len()];
-        for flip in 1_usize..1 << table.rows.len() {
-            let round = flip.trailing_zeros() as usize;
-            signs[round] = -signs[round];
-            add(&mut sums, &table.rows[round], 2.0 * signs[round]);
-            count.take(&table, &sums);
-        }
-    } else {
-        let mut random = Random::labelled(seed, "flips");
-        for _ in 1..FLIPS_DRAWN {
-            let bits: Vec<u64> = (0..table.rows.len().div_ceil(64))
-                .map(|_| random.bits())
-                .collect();
-            sums.fill(0.0);
-            for (round, row) in table.rows.iter().enumerate() {
-                let up = bits[round / 64] >> (round % 64) & 1 == 1;
-                add(&mut sums, row, if up { 1.0 } else { -1.0 });
-            }
-            count.take(&table, &sums);
-        }
-    }
+    table.walk(seed, |sums| count.take(&table, sums));
     count.finish(&table, pairs.len())
+}
+
+/// How many hypotheses of these pairs could be given up with a chance of `alpha` if the rounds of
+/// each agreed. It goes by how far the rounds are from the floor and not by their signs, so that
+/// what is tested may be chosen by it.
+pub(crate) fn could_show(pairs: &[Paired], floor: f64, seed: u64, alpha: f64) -> usize {
+    let table = Table::new(pairs, floor);
+    let mut maxima = Vec::new();
+    table.walk(seed, |sums| {
+        let heights = sums.iter().zip(&table.scales);
+        let heights = heights.map(|(sum, scale)| scale.height(*sum));
+        maxima.push(heights.fold(f64::NEG_INFINITY, f64::max));
+    });
+    maxima.sort_by(|left, right| right.total_cmp(left));
+    // So many flips may reach a hypothesis that is given up; the next one may not.
+    let allowed = (alpha * maxima.len() as f64 + SAME).floor() as usize;
+    let next = maxima.get(allowed).copied().unwrap_or(f64::NEG_INFINITY);
+    let best = |(place, scale): (usize, &Scale)| {
+        let of_rounds = table.rows.iter().map(|row| row[place].abs());
+        scale.height(of_rounds.sum::<f64>() - SAME)
+    };
+    let bests = table.scales.iter().enumerate().map(best);
+    bests.filter(|best| *best > next).count()
 }
 
 /// The hypotheses as columns, the one with the largest statistic first, and the rounds as rows.
@@ -92,21 +98,69 @@ pub fn flips(pairs: &[Paired], floor: f64, seed: u64) -> Flips {
 struct Table {
     rows: Vec<Vec<f64>>,
     observed: Vec<f64>,
+    /// How the statistic of each column is held against those of others.
+    scales: Vec<Scale>,
     /// Position of each column among the hypotheses: pair times two, one more for "lower".
     places: Vec<usize>,
+}
+
+/// How statistics are held against those of other pairs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Scale {
+    /// As they are: all pairs have equally many rounds.
+    Plain,
+    /// By the normal deviate that is as rare, for this many degrees of freedom.
+    Deviate(f64),
+}
+
+impl Scale {
+    /// Statistics nearer to 1 than this are 1.
+    const ROOM: f64 = 1e-12;
+
+    fn height(self, statistic: f64) -> f64 {
+        match self {
+            Self::Plain => statistic,
+            // With t^2 = degrees s^2 / (1 - s^2), 1 + t^2 / degrees is 1 / (1 - s^2).
+            Self::Deviate(degrees) => {
+                let room = (1.0 - statistic * statistic).max(Self::ROOM);
+                Self::shrink(degrees) * (-degrees * room.ln()).sqrt() * statistic.signum()
+            }
+        }
+    }
+
+    /// The statistic with this height.
+    fn statistic(self, height: f64) -> f64 {
+        match self {
+            Self::Plain => height,
+            Self::Deviate(degrees) => {
+                let square = (height / Self::shrink(degrees)).powi(2);
+                (1.0 - (-square / degrees.max(1.0)).exp()).sqrt() * height.signum()
+            }
+        }
+    }
+
+    /// Wallace's factor.
+    fn shrink(degrees: f64) -> f64 {
+        (8.0 * degrees + 1.0) / (8.0 * degrees + 3.0)
+    }
 }
 
 impl Table {
     fn new(pairs: &[Paired], floor: f64) -> Self {
         let rounds: BTreeSet<u32> = pairs.iter().flat_map(|pair| pair.rounds.clone()).collect();
         let rounds: Vec<u32> = rounds.into_iter().collect();
+        let is_even = pairs.windows(2).all(|two| two[0].len() == two[1].len());
         let mut columns: Vec<Column> = Vec::new();
         for (index, pair) in pairs.iter().enumerate() {
+            let scale = match is_even {
+                true => Scale::Plain,
+                false => Scale::Deviate(pair.len().saturating_sub(1) as f64),
+            };
             for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
-                columns.push(Column::new(pair, index * 2 + side, sign, floor));
+                columns.push(Column::new(pair, index * 2 + side, sign, floor, scale));
             }
         }
-        columns.sort_by(|left, right| right.observed().total_cmp(&left.observed()));
+        columns.sort_by(|left, right| right.height().total_cmp(&left.height()));
         let mut rows = vec![vec![0.0; columns.len()]; rounds.len()];
         for (place, column) in columns.iter().enumerate() {
             for (round, value) in &column.values {
@@ -116,35 +170,82 @@ impl Table {
         Self {
             rows,
             observed: columns.iter().map(Column::observed).collect(),
+            scales: columns.iter().map(|column| column.scale).collect(),
             places: columns.iter().map(|column| column.place).collect(),
         }
+    }
+
+    /// Shows the sums of all columns under each flip, beginning with the rounds as they were.
+    fn walk(&self, seed: u64, mut look: impl FnMut(&[f64])) {
+        let mut sums = self.observed.clone();
+        look(&sums);
+        if self.rows.len() <= EVERY_FLIP_TO {
+            // Each flip differs from the one before by one round (Gray 1953).
+            let mut signs = vec![1.0; self.rows.len()];
+            for flip in 1_usize..1 << self.rows.len() {
+                let round = flip.trailing_zeros() as usize;
+                signs[round] = -signs[round];
+                add(&mut sums, &self.rows[round], 2.0 * signs[round]);
+                look(&sums);
+            }
+            return;
+        }
+        let mut random = Random::labelled(seed, "flips");
+        for _ in 1..FLIPS_DRAWN {
+            let bits: Vec<u64> = (0..self.rows.len().div_ceil(64))
+                .map(|_| random.bits())
+                .collect();
+            sums.fill(0.0);
+            for (round, row) in self.rows.iter().enumerate() {
+                let up = bits[round / 64] >> (round % 64) & 1 == 1;
+                add(&mut sums, row, if up { 1.0 } else { -1.0 });
+            }
+            look(&sums);
+        }
+    }
+
+    /// The scale of the columns with the most rounds.
+    fn longest(&self) -> Scale {
+        let degrees = |scale: &Scale| match scale {
+            Scale::Plain => 0.0,
+            Scale::Deviate(degrees) => *degrees,
+        };
+        let scales = self.scales.iter().copied();
+        let longest = scales.max_by(|left, right| degrees(left).total_cmp(&degrees(right)));
+        longest.unwrap_or(Scale::Plain)
     }
 }
 
 /// One hypothesis: its position among all, and its value in each of its rounds.
 struct Column {
     place: usize,
+    scale: Scale,
     values: Vec<(u32, f64)>,
 }
 
 impl Column {
-    fn new(pair: &Paired, place: usize, sign: f64, floor: f64) -> Self {
+    fn new(pair: &Paired, place: usize, sign: f64, floor: f64, scale: Scale) -> Self {
         let beyond = |log: &f64| sign * log - floor;
         let squares: f64 = pair.logs.iter().map(|log| beyond(log).powi(2)).sum();
-        let scale = (squares * pair.len() as f64).sqrt();
-        let scaled = |log: &f64| match scale > 0.0 {
-            true => beyond(log) / scale,
+        let largest = (squares * pair.len() as f64).sqrt();
+        let scaled = |log: &f64| match largest > 0.0 {
+            true => beyond(log) / largest,
             false => 0.0,
         };
         let rounds = pair.rounds.iter().copied();
         Self {
             place,
+            scale,
             values: rounds.zip(pair.logs.iter().map(scaled)).collect(),
         }
     }
 
     fn observed(&self) -> f64 {
         self.values.iter().map(|(_, value)| value).sum()
+    }
+
+    fn height(&self) -> f64 {
+        self.scale.height(self.observed())
     }
 }
 
@@ -154,7 +255,7 @@ struct Count {
     largest: Vec<u32>,
     /// With this column's own.
     own: Vec<u32>,
-    /// The largest statistic of each flip.
+    /// The largest height of each flip.
     maxima: Vec<f64>,
 }
 
@@ -170,9 +271,9 @@ impl Count {
     fn take(&mut self, table: &Table, sums: &[f64]) {
         let mut largest = f64::NEG_INFINITY;
         for place in (0..sums.len()).rev() {
-            let reached = table.observed[place] - SAME;
-            largest = largest.max(sums[place]);
-            self.largest[place] += u32::from(largest >= reached);
+            let (reached, scale) = (table.observed[place] - SAME, table.scales[place]);
+            largest = largest.max(scale.height(sums[place]));
+            self.largest[place] += u32::from(largest >= scale.height(reached));
             self.own[place] += u32::from(sums[place] >= reached);
         }
         self.maxima.push(largest);
@@ -202,7 +303,7 @@ impl Count {
         let critical = self.maxima.get(rank.min(self.maxima.len() - 1));
         Flips {
             tested,
-            critical: critical.copied().unwrap_or(1.0),
+            critical: critical.map_or(1.0, |height| table.longest().statistic(*height)),
         }
     }
 }
@@ -335,5 +436,51 @@ mod tests {
         let tested = flips(&[short, whole], 0.0, 1).tested;
         assert!(tested[0].higher < tested[1].higher);
         assert!(flips(&[], 0.0, 1).tested.is_empty());
+        assert_eq!(could_show(&[], 0.0, 1, 0.05), 0);
+    }
+
+    /// The statistic of the first is the larger one, but 2 of its 64 flips reach it, and 2 of 512
+    /// that of the second.
+    #[test]
+    fn pairs_with_other_numbers_of_rounds_go_by_how_rare_they_are() {
+        let few = pair(&[0.2, 0.3, 0.25, 0.21, 0.28, -0.02]);
+        let many = pair(&[0.3, 0.2, 0.45, 0.11, 0.08, 0.34, 0.41, 0.09, -0.03]);
+        let statistic = |pair: &Paired| {
+            let squares: f64 = pair.logs.iter().map(|one| one * one).sum();
+            pair.logs.iter().sum::<f64>() / (squares * pair.len() as f64).sqrt()
+        };
+        assert!(statistic(&few) > statistic(&many));
+        let tested = flips(&[few, many], 0.0, 1).tested;
+        assert!(tested[1].higher < tested[0].higher, "{tested:?}");
+    }
+
+    #[test]
+    fn a_height_is_as_rare_as_students_t_and_goes_back_to_its_statistic() {
+        for degrees in [5.0_f64, 8.0, 12.0] {
+            for statistic in [-0.9, 0.1, 0.5, 0.8, 0.95_f64] {
+                let scale = Scale::Deviate(degrees);
+                let height = scale.height(statistic);
+                assert!((scale.statistic(height) - statistic).abs() < 1e-9);
+                let t = statistic * (degrees / (1.0 - statistic * statistic)).sqrt();
+                let rare = |t: f64, degrees: f64| crate::student::student_tail(t, degrees);
+                // With so many degrees of freedom t is normal.
+                let share = rare(height, 1e4) / rare(t, degrees);
+                assert!(
+                    (0.95..1.15).contains(&share),
+                    "{degrees} {statistic}: {share}"
+                );
+            }
+        }
+    }
+
+    /// Two flips reach a pair of six rounds that agree, one for each side.
+    #[test]
+    fn what_could_be_shown_goes_by_the_flips_and_not_by_the_signs() {
+        let agree = pair(&[0.2, 0.3, 0.25, 0.21, 0.28, 0.24]);
+        let differ = pair(&[0.2, -0.3, 0.25, -0.21, 0.28, -0.24]);
+        for one in [agree, differ] {
+            let of = |alpha: f64| could_show(std::slice::from_ref(&one), 0.01, 1, alpha);
+            assert_eq!([of(0.05), of(0.015)], [2, 0]);
+        }
     }
 }

@@ -48,7 +48,7 @@ fn local(subject: &Subject<'_>) -> Check {
 /// The thread of the engine that worked most.
 ///
 /// Beyond the upper limit the engine set the pace, unless the server had no processor time left
-/// either. Time in which a thread wanted a processor and had none is no work: it is counted apart
+/// either: the server answered as many requests as were measured, and may do more. Time in which a thread wanted a processor and had none is no work: it is counted apart
 /// ([`kept`]), so that a stranger on the engine's processor is never taken for the engine.
 fn busy(subject: &Subject<'_>) -> Check {
     let Some(share) = working(subject.result) else {
@@ -64,7 +64,10 @@ fn busy(subject: &Subject<'_>) -> Check {
     let paced = server.is_some_and(|server| server >= SERVER_PACED);
     let beside = server.map_or_else(
         || "what the server used is not known".to_owned(),
-        |server| format!("the server used {:.0} % of its processors", server * 100.0),
+        |server| {
+            let of = subject.of_its_processors();
+            format!("the server used {:.0} % {of}", server * 100.0)
+        },
     );
     let (rate, latency, limit, text) = if share <= ENGINE_BUSY_INVALID {
         let text = format!(
@@ -81,9 +84,9 @@ fn busy(subject: &Subject<'_>) -> Check {
     } else {
         let text = format!(
             "the engine's busiest thread worked {percent:.0} % of the time and {beside}: the \
-             engine set the pace"
+             engine set the pace, so the rate is a lower bound"
         );
-        (Level::Invalid, Level::Invalid, ENGINE_BUSY_INVALID, text)
+        (Level::Suspect, Level::Invalid, ENGINE_BUSY_INVALID, text)
     };
     let numbers = [(Number::Rate, rate), (Number::Latency, latency)];
     Check::graded(Code::EngineBusy, numbers, text).figures(share, limit)

@@ -14,8 +14,8 @@ use crate::code::Code;
 use crate::figures::count;
 use crate::generators::{Part, agreement, start_spread_ns};
 use crate::limits::{
-    CLOCK_DRIFT_SHARE, CLOCK_ERROR_NS, CLOCK_ERROR_SHARE, FOREIGN_DROPS_PER_S, GENERATORS_SHARE,
-    LINK_CHANGE_SHARE, LINK_ROOM_SHARE, START_SPREAD_S, WAY_SHARE,
+    CLOCK_DRIFT_SHARE, CLOCK_ERROR_NS, CLOCK_ERROR_SHARE, FOREIGN_DROPS_PER_S, LINK_CHANGE_SHARE,
+    LINK_ROOM_SHARE, START_SPREAD_S, WAY_SHARE,
 };
 use crate::subject::Subject;
 
@@ -392,7 +392,7 @@ fn generators_agree(hosts: &Hosts) -> Option<Check> {
     let parts: Vec<Part<'_>> = parts.map(|part| (&*part.host, &part.result)).collect();
     let found = agreement(&parts)?;
     let check = Check::new(Code::GeneratorsAgree, found.level, found.text);
-    Some(check.figures(found.apart, GENERATORS_SHARE))
+    Some(check.figures(found.apart, found.limit))
 }
 
 /// What is said where a generator that was not lost was not sampled: what happened there is not

@@ -1,13 +1,15 @@
 //! What only several rounds together can show (family D), and what those of each round come to.
 
 use bakeoff_plan::{LoadModel, Plan};
-use bakeoff_record::{ContenderKind, Record, ServerFacts, TrialEnd, TrialRecord};
-use bakeoff_stats::{Cell, ERROR_SHARE_APART, Measure, modes};
+use bakeoff_record::{ContenderKind, Interval, Record, ServerFacts, TrialEnd, TrialRecord};
+use bakeoff_stats::{Cell, ERROR_SHARE_APART, Measure, modes, walsh};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
 use crate::figures::rate;
-use crate::limits::{MODES_APART, RATE_VARIATION, ROUNDS_MIN, ROUNDS_SHARE};
+use crate::limits::{
+    MODES_APART, RATE_VARIATION, ROUNDS_MIN, ROUNDS_SHARE, STEADY_ROUNDS_SHARE, STEADY_SHARE,
+};
 use crate::number::{Number, number_of};
 use crate::verdict::Judgement;
 
@@ -29,6 +31,14 @@ pub(crate) fn check(record: &Record, cell: &Cell<'_>, measured: &[&Round<'_>]) -
         // What a round without a death says of it does not stand beside one.
         checks.retain(|check| check.code != died.code || check.level == Level::Invalid);
         checks.push(died);
+    }
+    if let Some(unsteady) = unsteady(cell, measured) {
+        let is_seen = |check: &Check| check.code == unsteady.code && check.level > Level::Note;
+        if !checks.iter().any(is_seen) {
+            // That single windows look level does not stand beside it.
+            checks.retain(|check| check.code != unsteady.code);
+            checks.push(unsteady);
+        }
     }
     checks.extend(program_changed(record, cell));
     checks.extend(complete(record, cell, rounds.len(), needed));
@@ -167,6 +177,68 @@ fn died(cell: &Cell<'_>) -> Option<Check> {
     let text = format!("{cause} (in round {})", rounds.join(", "));
     let check = Check::new(Code::ServerAlive, Level::Suspect, text);
     Some(check.figures(died.len() as f64, 0.0))
+}
+
+/// Windows whose rate is never at rest, by too little for one of them to show beside its noise: in
+/// all rounds together the mean of a window lies on the same side of its last third (R24). An open
+/// loop's rate is given, and by count the clients of a closed one run out of requests.
+fn unsteady(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Option<Check> {
+    let load = &cell.trials.first()?.load;
+    let is_closed = matches!(load.model, LoadModel::Closed { .. }) && load.requests.is_none();
+    if !matches!(cell.kind, ContenderKind::Contender | ContenderKind::Control) || !is_closed {
+        return None;
+    }
+    let usable = measured
+        .iter()
+        .filter(|(_, judgement)| judgement.level(Number::Rate) < Level::Disturbed);
+    let away: Vec<f64> = usable
+        .filter_map(|(trial, _)| away_from_the_end(trial))
+        .collect();
+    if away.len() < ROUNDS_MIN {
+        return None;
+    }
+    let found = walsh(&away)?;
+    // The end of the interval that is nearer to no distance, if that is not within it.
+    let nearer = if found.point > 0.0 {
+        found.low
+    } else {
+        -found.high
+    };
+    let share = nearer.exp_m1();
+    let level = match share {
+        share if share > STEADY_SHARE => Level::Suspect,
+        share if share > STEADY_ROUNDS_SHARE => Level::Note,
+        _ => return None,
+    };
+    let limit = match level {
+        Level::Suspect => STEADY_SHARE,
+        _ => STEADY_ROUNDS_SHARE,
+    };
+    let (side, course) = match found.point > 0.0 {
+        true => ("above", "slower"),
+        false => ("below", "faster"),
+    };
+    let text = format!(
+        "over {} rounds the rate of a window is {:.1} % {side} that of its last third, {:.1} % or \
+         more with 95 %: the server becomes {course} in each window",
+        away.len(),
+        found.point.abs().exp_m1() * 100.0,
+        share * 100.0
+    );
+    let numbers = [(Number::Rate, level), (Number::Latency, level)];
+    Some(Check::graded(Code::NotSteady, numbers, text).figures(share, limit))
+}
+
+/// Logarithm of a window's rate over that of its last third; `None` without any.
+fn away_from_the_end(trial: &TrialRecord) -> Option<f64> {
+    let parts = &trial.result.as_ref()?.intervals;
+    let third = parts.len() / 3;
+    let rate = |parts: &[Interval]| {
+        let ok: u64 = parts.iter().map(|part| part.ok).sum();
+        ok as f64 / parts.iter().map(|part| part.length_s).sum::<f64>()
+    };
+    let away = (rate(parts) / rate(&parts[parts.len() - third..])).ln();
+    Some(away).filter(|away| away.is_finite())
 }
 
 /// One program for a whole campaign: a row of two programs is of neither.

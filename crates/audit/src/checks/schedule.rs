@@ -8,8 +8,8 @@ use crate::checks::hosts::worst_generator;
 use crate::code::Code;
 use crate::figures::count;
 use crate::limits::{
-    ENDED_SHARE_INVALID, ENDED_SHARE_SUSPECT, QUEUE_GROWTH_SHARE, SEND_LAG_NS, SEND_LAG_SHARE,
-    STARTED_SHARE, STARTED_SHARE_PER_SECOND,
+    ENDED_SHARE_INVALID, ENDED_SHARE_SUSPECT, QUEUE_GROWTH_SHARE, STARTED_SHARE,
+    STARTED_SHARE_PER_SECOND, send_lag_allowed_ns,
 };
 use crate::subject::Subject;
 
@@ -144,16 +144,20 @@ fn send_lag(subject: &Subject<'_>) -> Check {
         };
         return Check::not_run(Code::SendLag, reason);
     };
-    let latency = result.latency_bounds(0.99).map_or(0, |bounds| bounds.low) as f64;
-    let (lag, limit) = (lag as f64, SEND_LAG_NS.max(SEND_LAG_SHARE * latency));
-    let level = if lag <= limit {
-        Level::Passed
-    } else {
-        Level::Suspect
+    let latency = result.latency_bounds(0.99).map(|bounds| bounds.low);
+    let (lag, limit) = (lag as f64, send_lag_allowed_ns(latency));
+    let (level, share) = match latency {
+        _ if lag <= limit => (Level::Passed, String::new()),
+        // What is late without a client is in the latency too, and may be more than all of it.
+        Some(latency) if latency as f64 > lag => {
+            let percent = lag / latency as f64 * 100.0;
+            (Level::Suspect, format!(", {percent:.0} % of its p99"))
+        }
+        _ => (Level::Suspect, String::new()),
     };
     let text = format!(
         "99 % of {words} within {:.3} ms of their time; latency counts from the intended time, so \
-         a lag is in it",
+         a lag is in it{share}",
         lag / 1e6
     );
     Check::new(Code::SendLag, level, text).figures(lag, limit)

@@ -5,7 +5,7 @@ use super::pace::{Pace, pace};
 use super::series::{Kind, Part, Series, Step};
 use super::{OverloadClass, OverloadFound, ends};
 use crate::figures::{milliseconds, percent, seconds};
-use crate::limits::{SEND_LAG_NS, SEND_LAG_SHARE};
+use crate::limits::send_lag_allowed_ns;
 
 /// Share of the requests due from which a way to fail is what the server does.
 pub(super) const SHARE: f64 = 0.01;
@@ -252,7 +252,7 @@ pub(super) fn unsaid(series: &Series, before: Option<&Before>) -> Vec<String> {
             busy.join(", ")
         ));
     }
-    let allowed = SEND_LAG_NS.max(SEND_LAG_SHARE * series.p99_ns.unwrap_or(0) as f64);
+    let allowed = send_lag_allowed_ns(series.p99_ns);
     if let Some(slip) = series.slip_p99_ns.filter(|slip| *slip as f64 > allowed) {
         unsaid.push(format!(
             "how long short answers took: the load engine sent up to {} late",

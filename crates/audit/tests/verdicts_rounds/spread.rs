@@ -67,3 +67,51 @@ fn rounds_without_a_rate_are_not_called_few() {
         text(2, 0)
     );
 }
+
+/// Windows that end at another level than their mean by a share, in noise that hides it in each.
+fn end_apart(record: &mut Record, share: f64, only: impl Fn(u32) -> bool) {
+    const NOISE: [f64; 10] = [0.15, -0.15, 0.15, -0.15, 0.0, 0.0, 0.0, 0.15, 0.0, -0.15];
+    for trial in of(record, CONTENDER) {
+        // A little more or less in each round, and the other way round where it is not wanted.
+        let share = share + 0.002 * f64::from(trial.round % 5) - 0.004;
+        let share = if only(trial.round) { share } else { -share };
+        let result = trial.result.as_mut().expect("it was measured");
+        let mean = result.requests.ok as f64 / 10.0;
+        for (place, part) in result.intervals.iter_mut().enumerate() {
+            let level = if place < 7 { 3.0 / 7.0 * share } else { -share };
+            part.ok = (mean * (1.0 + level + NOISE[place])) as u64;
+        }
+    }
+}
+
+#[test]
+fn windows_that_end_at_another_level_in_all_rounds_are_not_steady() {
+    let reported = |share: f64, only: fn(u32) -> bool| {
+        let mut record = rounds(8);
+        end_apart(&mut record, share, only);
+        let judged = judge(&record);
+        let judgement = &cell(&judged, (CONTENDER, "synthetic", "c10")).judgement;
+        let mut checks = judgement.checks.iter();
+        let mut of_code = checks.by_ref().filter(|it| it.code == Code::NotSteady);
+        let check = of_code.next().expect("it was looked at").clone();
+        assert_eq!(of_code.next(), None, "it is said once");
+        assert_eq!(judgement.verdicts.cpu, Verdict::Valid);
+        (check.level, judgement.verdicts.rate, check.text)
+    };
+    let all: fn(u32) -> bool = |_| true;
+    let (level, rate, text) = reported(0.08, all);
+    assert_eq!((level, rate), (Level::Suspect, Verdict::Suspect));
+    assert!(
+        text.starts_with(
+            "over 8 rounds the rate of a window is 8.7 % above that of its last third"
+        ),
+        "{text}"
+    );
+    assert!(text.ends_with("becomes slower in each window"), "{text}");
+    let (level, rate, text) = reported(-0.04, all);
+    assert_eq!((level, rate), (Level::Note, Verdict::Valid));
+    assert!(text.ends_with("becomes faster in each window"), "{text}");
+    assert_eq!(reported(0.01, all).0, Level::Passed);
+    // What goes one way in a round and another way in the next is noise.
+    assert_eq!(reported(0.08, |round| round % 2 == 0).0, Level::Passed);
+}

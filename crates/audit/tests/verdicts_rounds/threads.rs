@@ -94,3 +94,19 @@ fn threads_that_all_wait_for_processors_are_not_one_that_is_full() {
     let one = Threads { used: 0.6, ..two };
     assert_eq!(bottleneck(one).0, "single-core");
 }
+
+/// It used all that it had, which is less than all of its processors.
+#[test]
+fn a_server_is_full_where_it_used_what_others_left_it() {
+    let taken = |steal: f64| Threads {
+        worked: 0.5,
+        waited: None,
+        steal,
+        used: 1.75,
+    };
+    let (name, text) = bottleneck(taken(0.04));
+    assert_eq!(name, "cpu-bound");
+    let expected = "the server used 1.75 of the 1.92 that others left of its 2 processors";
+    assert_eq!(text, expected);
+    assert_ne!(bottleneck(taken(0.0)).0, "cpu-bound");
+}
