@@ -54,8 +54,8 @@ pub use compare::{
 pub use conditions::{Conditions, conditions_of, conditions_of_load};
 pub use csv::csv;
 pub use export::{
-    HgrmFile, bencher, exported, github_bigger, github_smaller, gobench, hgrm, junit, openmetrics,
-    otava, otava_holes, summary,
+    HGRM_ENDING, HGRM_MARK, HgrmFile, bencher, exported, github_bigger, github_smaller, gobench,
+    hgrm, junit, openmetrics, otava, otava_holes, summary,
 };
 pub use find::{
     CurveRow, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers, TrialRow,
