@@ -144,14 +144,14 @@ fn a_history_takes_no_number_of_a_copy_that_leaves_out_headers() {
         .flat_map(|one| one.numbers.values());
     assert!(numbers.all(|one| matches!(one, HistoryNumber::Missing(_))));
     let left_out = history(&copies).left_out;
-    let is_told = |name: &str| {
+    let is_named = |name: &str| {
         let mut lines = left_out.iter().filter(|one| one.record == name);
         lines.any(|one| {
             one.why
                 .contains("the shared copy leaves out values of headers")
         })
     };
-    assert!(is_told("monday") && is_told("tuesday"), "{left_out:?}");
+    assert!(is_named("monday") && is_named("tuesday"), "{left_out:?}");
     // What is kept in a copy is followed.
     let kept = asking(("Accept-Encoding", "gzip"), MONDAY);
     assert!(history(&[source("monday", &copy(&kept))]).has_points());
