@@ -59,8 +59,8 @@ pub(crate) fn section(out: &mut String, section: &Section, extent: Extent) {
     for part in &section.parts {
         match part {
             Part::Lines(lines) if section.name == "campaign" => {
-                let words: Vec<String> = lines.iter().map(|line| escaped(&line.text)).collect();
-                let _ = writeln!(out, "\n{}", words.join("  \n"));
+                let texts: Vec<String> = lines.iter().map(|line| escaped(&line.text)).collect();
+                let _ = writeln!(out, "\n{}", texts.join("  \n"));
             }
             Part::Lines(lines) if section.name == "findings" && extent == Extent::Short => {
                 let shown = foremost(lines);
