@@ -31,8 +31,9 @@ download() {
     BAKEOFF=$folder/$name
 }
 
-# Whether all contenders did their work, so that 4 means no more than rounds that cannot tell. It is
-# also the end of a campaign in which one did not start, died or gave wrong answers.
+# Whether the campaign came to its end and all contenders did their work, so that 4 means no more than
+# rounds that cannot tell. It is also the end of a campaign that lost a host, and of one in which a
+# contender did not start, died or gave wrong answers.
 did_their_work() {
     case ${arguments[0]:-} in
     run | race) ;;
@@ -42,6 +43,15 @@ did_their_work() {
     report=$(mktemp)
     "$BAKEOFF" report "$BAKEOFF_RECORD" --format json --output "$report" 2>/dev/null &&
         grep -q '"failing":\[\]' "$report"
+}
+
+# Whether the arguments ask that whatever weakens a number fails the job.
+are_strict() {
+    local argument
+    for argument in "${arguments[@]}"; do
+        [ "$argument" != --strict ] || return 0
+    done
+    return 1
 }
 
 # The folder that the arguments name with --out or --resume, if they do.
@@ -105,7 +115,10 @@ case $code in
 3) echo "::error::a gate was breached" ;;
 4)
     if ! did_their_work; then
-        echo "::error::nothing valid was measured, or a contender did not do its work; see the log"
+        echo "::error::nothing valid was measured, the campaign was broken off, or a contender did" \
+            "not do its work; see the log"
+    elif are_strict; then
+        echo "::error::a number is not valid, or the rounds cannot tell, and the arguments have --strict"
     elif [ "${BAKEOFF_UNDECIDED:-warn}" = warn ]; then
         echo "::warning::the rounds cannot tell; add rounds, or use a quieter machine"
         exit 0

@@ -103,6 +103,29 @@ fn a_release_that_is_not_there_is_named() {
     }
 }
 
+/// The rounds could not tell, and the job of a user who wants no weak number was green.
+#[test]
+fn a_strict_job_is_red_whatever_the_rounds_cannot_tell() {
+    let scene = Scene::new();
+    let program = program(&scene, ENDING);
+    scene.write("report.json", r#"{"answer":{"failing":[],"late":[]}}"#);
+    for (arguments, ends, says) in [
+        ("race\n4\n--strict\n", 4, "::error::a number is not valid"),
+        (
+            "run\n4\n--format\nmd\n--strict\n",
+            4,
+            "the arguments have --strict",
+        ),
+        ("race\n4\n--start\n./it --strict {port}\n", 0, "::warning::"),
+        ("race\n0\n--strict\n", 0, ""),
+    ] {
+        let output = act(&scene, &program, arguments, "warn");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(ends), "{arguments}: {text}");
+        assert!(text.contains(says), "{arguments}: {text}");
+    }
+}
+
 /// The second step ended with advice that works in no action, and with the first one's summary.
 #[test]
 fn each_step_has_a_record_of_its_own() {
@@ -155,10 +178,15 @@ fn a_contender_that_did_not_do_its_work_is_no_warning() {
     };
     // There is no record.
     red("race");
-    let failing = r#"{"answer":{"failing":["b at app, c50: it died."]}}"#;
-    scene.write("report.json", failing);
-    red("race");
-    red("run");
+    for failing in [
+        "b at app, c50: it died.",
+        "The campaign was broken off: 1 trial was interrupted.",
+    ] {
+        let report = format!(r#"{{"answer":{{"failing":["{failing}"]}}}}"#);
+        scene.write("report.json", &report);
+        red("race");
+        red("run");
+    }
     // The record may be of another command.
     scene.write("report.json", r#"{"answer":{"failing":[]}}"#);
     red("compare");

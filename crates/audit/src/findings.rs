@@ -401,17 +401,17 @@ fn grade_of_most(cells: &[&Comparison]) -> Grade {
 
 /// How many of these cells have another grade than the finding: `, plain in 1 of them`.
 fn graded_otherwise(cells: &[&Comparison], grade: Grade) -> String {
-    let words = [
+    let names = [
         (Grade::Shown, "shown"),
         (Grade::Plain, "plain"),
         (Grade::Indication, "an indication"),
     ];
     let mut text = String::new();
-    for (other, word) in words.into_iter().filter(|(other, _)| *other != grade) {
+    for (other, name) in names.into_iter().filter(|(other, _)| *other != grade) {
         match cells.iter().filter(|one| grade_of(one) == other).count() {
             0 => {}
-            all if all == cells.len() => text += &format!(", {word}"),
-            n => text += &format!(", {word} in {n} of them"),
+            all if all == cells.len() => text += &format!(", {name}"),
+            n => text += &format!(", {name} in {n} of them"),
         }
     }
     text

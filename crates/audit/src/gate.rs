@@ -207,6 +207,11 @@ pub enum GateError {
         /// Contenders of the second.
         second: Vec<String>,
     },
+    /// All that two records have in common are loads at a share of the capacity.
+    AtShareOnly {
+        /// These workloads and loads.
+        places: Vec<String>,
+    },
     /// A gate is of a metric that nothing is compared by.
     FitsNothing(Metric),
 }
@@ -226,6 +231,14 @@ impl fmt::Display for GateError {
                  name two contenders of one record, or records with the same contenders",
                 first.join(", "),
                 second.join(", ")
+            ),
+            Self::AtShareOnly { places } => write!(
+                out,
+                "both records have only loads at a share of the capacity in common ({}), and those \
+                 are not compared: each campaign found a rate of its own for them; compare two \
+                 contenders of one record, or measure both records with a load whose rate or \
+                 clients the plan gives",
+                places.join("; ")
             ),
             Self::FitsNothing(metric) => {
                 let name = metric.short_name();

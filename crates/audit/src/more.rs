@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn what_is_beyond_the_most_rounds_is_not_promised() {
-        let words = |open, within, beyond, rounds| {
+        let ending = |open, within, beyond, rounds| {
             let more = More {
                 open,
                 within,
@@ -80,19 +80,19 @@ mod tests {
             more.ending()
         };
         assert_eq!(
-            words(3, 3, 0, Some(14)),
+            ending(3, 3, 0, Some(14)),
             "; about 14 would decide all of them"
         );
         assert_eq!(
-            words(3, 2, 0, Some(14)),
+            ending(3, 2, 0, Some(14)),
             "; about 14 would decide 2 of them"
         );
         assert_eq!(
-            words(5, 3, 2, Some(28)),
+            ending(5, 3, 2, Some(28)),
             "; about 28 would decide 3 of them; 2 need more than 40"
         );
-        assert_eq!(words(2, 0, 2, None), "; they need more than 40");
-        assert_eq!(words(2, 0, 1, None), "; 1 needs more than 40");
-        assert_eq!(words(2, 0, 0, None), "");
+        assert_eq!(ending(2, 0, 2, None), "; they need more than 40");
+        assert_eq!(ending(2, 0, 1, None), "; 1 needs more than 40");
+        assert_eq!(ending(2, 0, 0, None), "");
     }
 }

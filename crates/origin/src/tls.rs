@@ -31,7 +31,7 @@ const RECORD_BYTES: usize = 16 * 1024;
 const OVERHEAD_BYTES: usize = 64;
 
 /// Alerts and messages that are sent before a failed connection is closed.
-const LAST_WORDS_MAX: usize = 4;
+const ALERT_STEPS_MAX: usize = 4;
 
 /// What the TLS connections of a thread share.
 #[derive(Default)]
@@ -197,7 +197,7 @@ impl Secure {
                     return Ok(filled);
                 }
                 _ => {
-                    self.last_words(talk);
+                    self.encode_alert(talk);
                     return Err(Broken);
                 }
             }
@@ -215,8 +215,8 @@ impl Secure {
 
     /// The alert that says why.
     #[cold]
-    fn last_words(&mut self, talk: &mut Vec<u8>) {
-        for _ in 0..LAST_WORDS_MAX {
+    fn encode_alert(&mut self, talk: &mut Vec<u8>) {
+        for _ in 0..ALERT_STEPS_MAX {
             match self.session.process_tls_records(&mut []).state {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => {
                     if encode(&mut data, talk).is_err() {

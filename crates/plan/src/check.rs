@@ -203,16 +203,16 @@ impl Checker<'_> {
     ) {
         let mut kinds: Vec<&str> = Vec::new();
         for form in forms {
-            let words = words_for(kind(form));
-            if !kinds.contains(&words) {
-                kinds.push(words);
+            let name = kind_name(kind(form));
+            if !kinds.contains(&name) {
+                kinds.push(name);
             }
         }
         let scalar = !matches!(value.get_ref(), DeValue::Table(_) | DeValue::Array(_));
         let written = self.source.text().get(value.span()).unwrap_or_default();
         let fix = if self.takes_tables(schema) {
             format!("`[[{key}]]`")
-        } else if kinds == [words_for("string")] && scalar && self.example(schema, key).is_empty() {
+        } else if kinds == [kind_name("string")] && scalar && self.example(schema, key).is_empty() {
             format!("`{key} = \"{written}\"`")
         } else {
             self.example(schema, key)
@@ -222,7 +222,7 @@ impl Checker<'_> {
             place: self.source.place_at(offset),
             key: key.to_owned(),
             expected: kinds.join(" or "),
-            found: found_words(value.get_ref()).to_owned(),
+            found: found_name(value.get_ref()).to_owned(),
             fix,
         };
         self.found.push((offset, error));
@@ -321,7 +321,7 @@ fn fits(kind: &str, value: &DeValue<'_>) -> bool {
     }
 }
 
-fn words_for(kind: &str) -> &'static str {
+fn kind_name(kind: &str) -> &'static str {
     match kind {
         "string" => "text in quotes",
         "integer" => "a whole number",
@@ -333,7 +333,7 @@ fn words_for(kind: &str) -> &'static str {
     }
 }
 
-fn found_words(value: &DeValue<'_>) -> &'static str {
+fn found_name(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "text",
         DeValue::Integer(_) => "a whole number",

@@ -11,7 +11,7 @@ mod combined;
 mod har;
 mod log;
 mod page;
-mod words;
+mod texts;
 
 pub use log::AccessLog;
 pub use page::{Page, PageRequest};
@@ -69,7 +69,7 @@ pub(crate) fn replay(
     if matches!(answers, Answers::Files) {
         answers::serve(&mut log, &mut list, &mut files);
     }
-    let notes = words::notes(&table.name, replay, &log, &list);
+    let notes = texts::notes(&table.name, replay, &log, &list);
     let requests = list.into_iter().map(|one| one.request).collect();
     match Requests::new(requests) {
         Some(requests) => Ok(Replayed {
@@ -77,7 +77,7 @@ pub(crate) fn replay(
             files,
             notes,
         }),
-        None => Err(words::nothing(replay, &log).at(at("replay.file"))),
+        None => Err(texts::nothing(replay, &log).at(at("replay.file"))),
     }
 }
 

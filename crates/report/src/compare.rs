@@ -10,15 +10,16 @@ use std::collections::BTreeMap;
 
 use bakeoff_audit::{
     GateError, GateRow, Gates, Judged, Metric, Mismatch, Ruling, Worse, compare_contenders,
-    compare_records, judge, mismatches, worst_ruling,
+    compare_records, judge, mismatches, plan_mismatches, without_yardstick, worst_ruling,
 };
-use bakeoff_record::{ContenderKind, Record};
+use bakeoff_plan::Plan;
+use bakeoff_record::{ContenderKind, Machine, Record};
 use bakeoff_stats::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::markdown::section as markdown_section;
-use crate::redaction::Redacted;
+use crate::redaction::{Redacted, Redaction};
 use crate::safe::json_safe;
 use crate::text::{TextOptions, section as text_section};
 
@@ -220,6 +221,9 @@ pub fn compare_across(
     let judged: (Judged<'_>, Judged<'_>) = (judge(records.0), judge(records.1));
     let rows = compare_records(&judged.0, &judged.1, gates).map_err(CompareError::Gate)?;
     let differences = mismatches((records.0, &judged.0), (records.1, &judged.1));
+    let unknown =
+        asked_unknown(first, &records.1.plan).chain(asked_unknown(second, &records.0.plan));
+    let differences = with_unknown(differences, unknown);
     if !differences.is_empty() && !force {
         return Err(CompareError::Unlike(differences));
     }
@@ -260,6 +264,43 @@ pub fn compare_across(
         differences,
     };
     Ok(drawn(rows, gates, sides))
+}
+
+/// What is known before a plan is measured on a machine for which its record could not be compared
+/// with `baseline`.
+pub fn baseline_mismatches(baseline: &Redacted, machine: &Machine, plan: &Plan) -> Vec<Mismatch> {
+    let record = baseline.record();
+    // The baseline's secrets are hidden, and equal ones get equal numbers.
+    let plan = Redaction::of_plan(plan).plan(plan);
+    let found = plan_mismatches((&record.machine, &record.plan), (machine, &plan));
+    let mut found = with_unknown(found, asked_unknown(baseline, &plan));
+    found.extend(without_yardstick(&plan, &record.plan));
+    found
+}
+
+/// Workloads of a record that the other plan has too, and of which it does not say all that they
+/// ask: it is a shared copy, and what is left out of one workload may differ from that of another.
+fn asked_unknown<'r>(redacted: &'r Redacted, other: &'r Plan) -> impl Iterator<Item = &'r str> {
+    let workloads = redacted.record().plan.workloads.iter();
+    let names = workloads.map(|one| one.name.as_str());
+    names.filter(|name| {
+        let mut others = other.workloads.iter();
+        redacted.asks(name).is_none() && others.any(|one| one.name == *name)
+    })
+}
+
+/// The differences with a line for each workload that is not known in full, in place of the one
+/// that it asks for something else.
+fn with_unknown<'n>(
+    mut found: Vec<Mismatch>,
+    unknown: impl Iterator<Item = &'n str>,
+) -> Vec<Mismatch> {
+    for name in unknown {
+        let (known, unknown) = (Mismatch::asks_otherwise(name), Mismatch::asks_unknown(name));
+        found.retain(|one| *one != known && *one != unknown);
+        found.push(unknown);
+    }
+    found
 }
 
 /// Contenders of a record that are not among those compared.

@@ -22,7 +22,7 @@ use crate::view::{Cell, Report};
 pub use bencher::bencher;
 pub use github::{github_bigger, github_smaller};
 pub use gobench::gobench;
-pub use hgrm::{HgrmFile, hgrm};
+pub use hgrm::{HGRM_ENDING, HGRM_MARK, HgrmFile, hgrm};
 pub use junit::junit;
 pub use openmetrics::openmetrics;
 pub use otava::{otava, otava_holes};

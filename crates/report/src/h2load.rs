@@ -43,15 +43,15 @@ pub(crate) fn lines(cells: &[Cell]) -> Vec<String> {
 /// `h2 by ALPN h2, TLSv1.3, TLS13_AES_128_GCM_SHA256, X25519`.
 fn negotiated(figures: &H2load) -> String {
     let agreed = &figures.negotiated;
-    let mut words = plain(&agreed.protocol);
+    let mut text = plain(&agreed.protocol);
     if let Some(alpn) = &agreed.alpn {
-        let _ = write!(words, " by ALPN {}", plain(alpn));
+        let _ = write!(text, " by ALPN {}", plain(alpn));
     }
     let parts = [&agreed.tls_version, &agreed.cipher, &agreed.group];
     for part in parts.into_iter().flatten() {
-        let _ = write!(words, ", {}", plain(part));
+        let _ = write!(text, ", {}", plain(part));
     }
-    words
+    text
 }
 
 fn values(spread: &Spread) -> [String; 5] {

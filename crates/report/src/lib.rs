@@ -45,17 +45,17 @@ pub use bakeoff_audit::Suspected;
 pub use bakeoff_audit::published::{Rig, audit};
 pub use bakeoff_audit::{
     Condition, GateError, Gates, LoadHosts, Mismatch, Ruling, Verdict, fits, judge_load,
-    plan_mismatches, start_spread_ns, without_yardstick,
+    start_spread_ns,
 };
 pub use compare::{
-    COMPARE_SCHEMA, Compare, CompareError, CompareValue, compare_across, compare_json,
-    compare_junit, compare_markdown, compare_text, compare_within, contenders_of,
+    COMPARE_SCHEMA, Compare, CompareError, CompareValue, baseline_mismatches, compare_across,
+    compare_json, compare_junit, compare_markdown, compare_text, compare_within, contenders_of,
 };
 pub use conditions::{Conditions, conditions_of, conditions_of_load};
 pub use csv::csv;
 pub use export::{
-    HgrmFile, bencher, exported, github_bigger, github_smaller, gobench, hgrm, junit, openmetrics,
-    otava, otava_holes, summary,
+    HGRM_ENDING, HGRM_MARK, HgrmFile, bencher, exported, github_bigger, github_smaller, gobench,
+    hgrm, junit, openmetrics, otava, otava_holes, summary,
 };
 pub use find::{
     CurveRow, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers, TrialRow,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::document::{Document, Extent, Line, Part, Section, Table, draw};
 use crate::view::{Report, Tone};
 
-/// Findings of a short report; the most important ones come first.
+/// Findings of a short report; the most important ones come first. Warnings are not counted.
 const FINDINGS_MOST: usize = 6;
 
 /// Shortest fence of a code block.
@@ -59,12 +59,14 @@ pub(crate) fn section(out: &mut String, section: &Section, extent: Extent) {
     for part in &section.parts {
         match part {
             Part::Lines(lines) if section.name == "campaign" => {
-                let words: Vec<String> = lines.iter().map(|line| escaped(&line.text)).collect();
-                let _ = writeln!(out, "\n{}", words.join("  \n"));
+                let texts: Vec<String> = lines.iter().map(|line| escaped(&line.text)).collect();
+                let _ = writeln!(out, "\n{}", texts.join("  \n"));
             }
             Part::Lines(lines) if section.name == "findings" && extent == Extent::Short => {
-                list(out, &lines[..lines.len().min(FINDINGS_MOST)]);
-                if let Some(more) = lines.len().checked_sub(FINDINGS_MOST).filter(|n| *n > 0) {
+                let shown = foremost(lines);
+                let more = lines.len() - shown.len();
+                list(out, shown);
+                if more > 0 {
                     let _ = writeln!(out, "- {more} more with `--full`");
                 }
             }
@@ -77,8 +79,23 @@ pub(crate) fn section(out: &mut String, section: &Section, extent: Extent) {
     }
 }
 
-fn list(out: &mut String, lines: &[Line]) {
-    for (index, line) in lines.iter().enumerate() {
+/// The findings that a short report has, in their order: the first ones, and whatever warns. What
+/// warns stands behind the findings, so a cut by place alone would take it away.
+fn foremost(lines: &[Line]) -> Vec<&Line> {
+    let mut room = FINDINGS_MOST;
+    let is_shown = |line: &&Line| {
+        if matches!(line.tone, Some(Tone::Warning | Tone::Bad)) {
+            return true;
+        }
+        let has_room = room > 0;
+        room = room.saturating_sub(1);
+        has_room
+    };
+    lines.iter().filter(is_shown).collect()
+}
+
+fn list<'l>(out: &mut String, lines: impl IntoIterator<Item = &'l Line>) {
+    for (index, line) in lines.into_iter().enumerate() {
         let gap = if index == 0 { "\n" } else { "" };
         let indent = "  ".repeat(usize::from(line.depth));
         let mark = match line.tone {
@@ -179,6 +196,42 @@ mod tests {
         section(&mut out, &part, Extent::Full);
         let wanted = "\n- 3 errors\n\nVegeta\n\n`````\nRequests  1\n````\n`````\n";
         assert_eq!(out, wanted);
+    }
+
+    /// A server that did not recover stood behind six findings, and was cut with the rest.
+    #[test]
+    fn a_short_report_cuts_findings_and_no_warning() {
+        let mut lines: Vec<Line> = (1..=8)
+            .map(|it| Line::new(format!("finding {it}")))
+            .collect();
+        for (text, tone) in [
+            ("late", Tone::Warning),
+            ("gone", Tone::Bad),
+            ("confirmed", Tone::Good),
+        ] {
+            lines.push(Line::toned(tone, text.to_owned()));
+        }
+        let part = Section {
+            name: "findings",
+            title: String::new(),
+            extent: Extent::Short,
+            parts: vec![Part::Lines(lines)],
+        };
+        let drawn = |extent| {
+            let mut out = String::new();
+            section(&mut out, &part, extent);
+            out
+        };
+        let first: String = (1..=6).map(|it| format!("- finding {it}\n")).collect();
+        let wanted = format!(
+            "\n{first}- **Careful:** late\n- **Not to be used:** gone\n- 3 more with `--full`\n"
+        );
+        assert_eq!(drawn(Extent::Short), wanted);
+        let full = drawn(Extent::Full);
+        assert!(
+            full.contains("finding 8") && full.contains("confirmed"),
+            "{full}"
+        );
     }
 
     #[test]

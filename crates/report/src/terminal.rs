@@ -165,8 +165,8 @@ fn lost(document: &Document, options: TextOptions<'_>, quotes: bool) -> Vec<Stri
     let mut lines: Vec<String> = Vec::new();
     for (shown, entry) in all.chunk_by(|_, next| next.depth > 0).enumerate() {
         let text = format!("! {}", entry[0].text);
-        let words = folded(&text, "", options.width);
-        if shown > 0 && lines.len() + words.len() > LOST_LINES_MOST {
+        let rows = folded(&text, "", options.width);
+        if shown > 0 && lines.len() + rows.len() > LOST_LINES_MOST {
             lines.push(format!("! {} more without a result: --full", heads - shown));
             break;
         }
@@ -174,15 +174,14 @@ fn lost(document: &Document, options: TextOptions<'_>, quotes: bool) -> Vec<Stri
         let said = entry.iter().skip(1).rfind(|line| !line.text.is_empty());
         let said = said.filter(|_| shown == 0 && quotes);
         let most = LOST_LINES_MOST - usize::from(said.is_some());
-        let rest = words.len() > most;
-        let mut words: Vec<String> = words.into_iter().take(most).collect();
-        if let Some(last) = words.last_mut().filter(|_| rest) {
+        let rest = rows.len() > most;
+        let mut rows: Vec<String> = rows.into_iter().take(most).collect();
+        if let Some(last) = rows.last_mut().filter(|_| rest) {
             *last = cut(&format!("{last} …"), options.width);
         }
-        words.extend(said.map(|said| cut(&format!("    {}", said.text), options.width)));
+        rows.extend(said.map(|said| cut(&format!("    {}", said.text), options.width)));
         lines.extend(
-            words
-                .iter()
+            rows.iter()
                 .map(|line| Paint::Yellow.on(line, options.colour)),
         );
     }
@@ -200,11 +199,11 @@ fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<Strin
     let total = section.len();
     for (reported, line) in section.iter().enumerate() {
         let grade = grades.next().flatten();
-        let words = folded(&line.text, "", options.width);
+        let rows = folded(&line.text, "", options.width);
         let rest = total - reported;
         // The line that counts the rest needs room too.
         let room = most - usize::from(rest > 1);
-        if reported > 0 && lines.len() + words.len() > room {
+        if reported > 0 && lines.len() + rows.len() > room {
             let noun = if rest == 1 { "finding" } else { "findings" };
             lines.push(format!("{rest} more {noun}: --full"));
             break;
@@ -213,12 +212,12 @@ fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<Strin
             Some(Grade::Shown) => Paint::Bold,
             _ => Paint::None,
         };
-        lines.extend(words.iter().map(|line| paint.on(line, options.colour)));
+        lines.extend(rows.iter().map(|line| paint.on(line, options.colour)));
     }
     for line in crate::document::late_of(report) {
         let text = format!("{}{}", tone_mark(line.tone), line.text);
-        let words = folded(&text, "  ", options.width);
-        lines.extend(words.iter().map(|it| Paint::Yellow.on(it, options.colour)));
+        let rows = folded(&text, "  ", options.width);
+        lines.extend(rows.iter().map(|it| Paint::Yellow.on(it, options.colour)));
     }
     lines
 }
@@ -237,13 +236,13 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
     let mut left = reasons.len();
     for reason in &reasons {
         let text = format!("{}{}", tone_mark(reason.tone), reason.text);
-        let words = folded(&text, "  ", options.width);
+        let rows = folded(&text, "  ", options.width);
         // The worst one is reported whatever it takes.
-        if !reported.is_empty() && reported.len() + words.len() > TRUST_LINES_MOST {
+        if !reported.is_empty() && reported.len() + rows.len() > TRUST_LINES_MOST {
             break;
         }
         let paint = reason.tone.map_or(Paint::None, tone_paint);
-        reported.extend(words.iter().map(|line| paint.on(line, options.colour)));
+        reported.extend(rows.iter().map(|line| paint.on(line, options.colour)));
         left -= 1;
     }
     reported.truncate(TRUST_LINES_MOST.max(1));
@@ -344,8 +343,8 @@ fn legend(used: &[&str]) -> String {
     let seen = all.iter().filter(|(mark, _)| used.contains(mark));
     let none = used.contains(&"");
     let none = none.then_some("no mark: not ranked, or no difference shown");
-    let words: Vec<&str> = seen.map(|(_, words)| *words).chain(none).collect();
-    words.join("   ")
+    let meanings: Vec<&str> = seen.map(|(_, meaning)| *meaning).chain(none).collect();
+    meanings.join("   ")
 }
 
 /// `p99, ms: 8 ratios, 0.94x to 3.41x (5 ^, 2 =); --full has them`.

@@ -126,8 +126,8 @@ fn holes(cells: &[Cell]) -> Vec<String> {
                 true => String::new(),
                 false => format!(" of {}", names.join(", ")),
             };
-            let words = format!("no {title}{whose}: {}", plain(reason));
-            lines.extend(folded(&words, "", WIDTH));
+            let text = format!("no {title}{whose}: {}", plain(reason));
+            lines.extend(folded(&text, "", WIDTH));
         }
     }
     lines
@@ -135,13 +135,13 @@ fn holes(cells: &[Cell]) -> Vec<String> {
 
 /// `200:5,000 503:2`; `none` without any.
 fn counts<K: Display>(all: &BTreeMap<K, u64>) -> String {
-    let words: Vec<String> = all
+    let pairs: Vec<String> = all
         .iter()
         .map(|(key, n)| format!("{key}:{}", count(*n)))
         .collect();
-    match words.is_empty() {
+    match pairs.is_empty() {
         true => "none".into(),
-        false => words.join(" "),
+        false => pairs.join(" "),
     }
 }
 
@@ -179,8 +179,8 @@ fn against(difference: &Difference) -> Vec<String> {
         }
     }
     for (reason, titles) in reasons(difference) {
-        let words = format!("no {}: {}", titles.join(", "), plain(reason));
-        lines.extend(folded(&words, "  ", WIDTH));
+        let text = format!("no {}: {}", titles.join(", "), plain(reason));
+        lines.extend(folded(&text, "  ", WIDTH));
     }
     if let Some(caution) = &difference.caution {
         lines.extend(folded(&plain(caution), "  ", WIDTH));

@@ -240,6 +240,8 @@ fn loads_at_a_share_of_the_capacity_are_not_compared_across_records() {
     }
     let label = share.label();
     record.plan.loads.push(share);
+    let mut alone = record.clone();
+    alone.trials.retain(|it| it.load_name.is_some());
     let (first, second) = (hidden(record.clone()), hidden(record));
     let compare = compare_across(&first, &second, &gates("rate=90%,cpu=90%"), false);
     let compare = compare.expect("they are alike");
@@ -256,6 +258,16 @@ fn loads_at_a_share_of_the_capacity_are_not_compared_across_records() {
         let text = refused.to_string();
         assert!(text.contains("the gate p99 fits no load here"), "{text}");
     }
+    // The contenders were named as if they had nothing in common.
+    let alone = hidden(alone);
+    let refused = compare_across(&alone, &second, &gates("p99=90%"), false).unwrap_err();
+    let text = refused.to_string();
+    let places = format!("in common (synthetic, {label}; proxy, {label}), ");
+    assert!(text.contains(&places), "{text}");
+    assert!(
+        text.contains("found a rate of its own") && text.contains("measure"),
+        "{text}"
+    );
 }
 
 /// It was green with a gate for what nobody had measured.

@@ -557,7 +557,20 @@ fn contenders_that_did_not_do_their_work_are_named() {
         }
     };
     let wrong: fn(&mut TrialRecord) = |trial| trial.answers[0].right = false;
+    let interrupt: fn(&mut TrialRecord) = |trial| trial.end = TrialEnd::Interrupted;
     assert_eq!(failing(die, 0), Vec::<String>::new());
+    let broken_off = |found: Vec<String>, says: &str| {
+        let mut lines = found.iter();
+        assert!(lines.any(|it| it.starts_with(says)), "{found:?}");
+    };
+    broken_off(
+        failing(interrupt, 1),
+        "The campaign was broken off: 1 trial was",
+    );
+    broken_off(
+        failing(interrupt, 2),
+        "The campaign was broken off: 2 trials were",
+    );
     for (change, rounds, says) in [
         (die, 1, "the server died (in round 1)."),
         (die, 7, "failed at measure: the server died."),

@@ -122,7 +122,7 @@ fn connection(line: &str, inodes: &HashSet<u64>) -> Option<Connection> {
 
 /// Who listens on `port`, for an error message: the process, or that it cannot be seen. `None`
 /// when nobody listens.
-pub(crate) fn owner_words(port: u16) -> Option<String> {
+pub(crate) fn owner_text(port: u16) -> Option<String> {
     let on_port = |listener: &Listener| listener.address.port() == port;
     let listener = listeners().into_iter().find(on_port)?;
     let owner = tree::all()
@@ -223,7 +223,7 @@ mod tests {
                     .any(|listener| listener.address == address)
             );
             assert!(
-                owner_words(address.port())
+                owner_text(address.port())
                     .unwrap()
                     .contains(&format!("process {me} "))
             );
@@ -284,7 +284,7 @@ mod tests {
             udp.any(|listener| listener.address == address)
         };
         assert!(listens());
-        assert!(owner_words(address.port()).is_some());
+        assert!(owner_text(address.port()).is_some());
         socket.connect(address).unwrap();
         assert!(!listens());
     }

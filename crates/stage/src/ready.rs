@@ -307,7 +307,7 @@ fn ended(awaited: &Awaited<'_>, status: String) -> StageError {
         .find(|line| line.to_lowercase().contains("address already in use"));
     let owner = taken.and_then(|line| {
         let mut ports = ports_in(line).into_iter().chain(awaited.port);
-        ports.find_map(|port| Some((port, listeners::owner_words(port)?)))
+        ports.find_map(|port| Some((port, listeners::owner_text(port)?)))
     });
     awaited.error(match (taken, owner) {
         (Some(_), Some((port, owner))) => Cause::PortTaken { port, owner },
@@ -365,7 +365,7 @@ fn gave_up(awaited: &Awaited<'_>, kept: &Kept, last: &Last, wrong: &Wrong) -> St
     }
     let owner = awaited
         .port
-        .and_then(|port| Some((port, listeners::owner_words(port)?)));
+        .and_then(|port| Some((port, listeners::owner_text(port)?)));
     // It may listen where nobody expects it.
     if owner.is_none()
         && let Some(pid) = hidden::first_of(&kept.pids())

@@ -226,7 +226,7 @@ impl Stage {
             confined: false,
         };
         let mut kept = Kept::start(&order, &self.shared.cgroups)?;
-        let address = await_words(&mut kept, helper, log_from)?;
+        let address = await_address(&mut kept, helper, log_from)?;
         let binary = helper.command.first().cloned().unwrap_or_default();
         let facts = ServerFacts {
             server: helper.name.clone(),
@@ -326,7 +326,11 @@ fn make_run_folder(path: &Path) -> Result<(), StageError> {
         .map_err(|cause| StageError::file(Step::Prepare, path, cause))
 }
 
-fn await_words(kept: &mut Kept, helper: &Helper, log_from: u64) -> Result<SocketAddr, StageError> {
+fn await_address(
+    kept: &mut Kept,
+    helper: &Helper,
+    log_from: u64,
+) -> Result<SocketAddr, StageError> {
     let fail = |cause| {
         Err(StageError::new(Step::Origin, cause).with_message(log::tail(&helper.log, log_from)))
     };

@@ -66,13 +66,16 @@ impl Standing {
         let is_held_down = is_rate && held_down(judged);
         // What a cell shows as "at least" is no less of a bound where more is wrong with it.
         let is_shown_as_bound = is_rate && judged.rate_bound.is_some();
+        let of_rounds: Vec<(u32, Weakness)> = rounds_of(judged)
+            .map(|round| (round.0.round, weakness(judged, round, number)))
+            .collect();
         let mut standing = Self {
             values: Vec::new(),
             untaken: Vec::new(),
             undisturbed: Vec::new(),
             is_bound: is_held_down || is_shown_as_bound,
             may_mislead: is_rate && hides_the_rate(judged, is_held_down)
-                || verdict != Verdict::Valid && !rests_on_others(judged, number),
+                || verdict != Verdict::Valid && !rests_on_others(judged, number, &of_rounds),
             is_few: only_few(judged, number),
             error_share: None,
             silence: match verdict {
@@ -90,9 +93,6 @@ impl Standing {
         for trial in &usable.trials {
             standing.take(trial, metric.measure());
         }
-        let of_rounds: Vec<(u32, Weakness)> = rounds_of(judged)
-            .map(|round| (round.0.round, weakness(judged, round, number)))
-            .collect();
         let of = |wanted: &[Weakness]| {
             let is_wanted = |(round, _): &&(u32, f64)| {
                 let mut known = of_rounds.iter().filter(|(known, _)| known == round);
@@ -221,11 +221,11 @@ fn hides_the_rate(judged: &JudgedCell<'_>, is_held_down: bool) -> bool {
 
 /// Whether all that is wrong with a number is wrong with single rounds of it: the machine disturbed
 /// some, and at most [`DOUBTED_SHARE`] of them are doubted without a reading that explains it.
-fn rests_on_others(judged: &JudgedCell<'_>, number: Number) -> bool {
-    let rounds: Vec<Weakness> = rounds_of(judged)
-        .map(|round| weakness(judged, round, number))
-        .collect();
-    let doubted = rounds.iter().filter(|of| **of == Weakness::Doubted).count();
+fn rests_on_others(judged: &JudgedCell<'_>, number: Number, of_rounds: &[(u32, Weakness)]) -> bool {
+    let count = |wanted: Weakness| {
+        let rounds = of_rounds.iter();
+        rounds.filter(|(_, weakness)| *weakness == wanted).count()
+    };
     let is_of_a_round = |code: Code| {
         let counts = [Code::RoundsAccepted, Code::RoundsComplete, Code::NotSteady];
         let of_a_round = |round: &Judgement| weak(round, number).any(|known| known == code);
@@ -233,8 +233,8 @@ fn rests_on_others(judged: &JudgedCell<'_>, number: Number) -> bool {
             || DISTURBS.contains(&code)
             || !code.is_correctness() && judged.counted().any(of_a_round)
     };
-    !rounds.contains(&Weakness::Lasting)
-        && doubted as f64 <= DOUBTED_SHARE * rounds.len() as f64
+    count(Weakness::Lasting) == 0
+        && count(Weakness::Doubted) as f64 <= DOUBTED_SHARE * of_rounds.len() as f64
         && weak(&judged.judgement, number).all(is_of_a_round)
 }
 

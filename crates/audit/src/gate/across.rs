@@ -48,10 +48,7 @@ pub fn compare_records(
     rows.sort_by_key(|(place, row)| (*place, row.metric));
     let rows: Vec<GateRow> = rows.into_iter().map(|(_, row)| row).collect();
     if rows.is_empty() {
-        return Err(GateError::NothingCommon {
-            first: names(first),
-            second: names(second),
-        });
+        return Err(nothing_common(first, second));
     }
     all_fit(gates, &rows)?;
     Ok(rows)
@@ -65,25 +62,52 @@ struct Pair<'c, 'r> {
 }
 
 fn pairs<'c, 'r>(first: &'c Judged<'r>, second: &'c Judged<'r>) -> Vec<Pair<'c, 'r>> {
+    let both = common(first, second).into_iter();
+    let compared = both.filter(|(left, _)| !left.is_at_share());
+    let pair = |(left, right): (&'c JudgedCell<'r>, &'c JudgedCell<'r>)| Pair {
+        first: left,
+        second: right,
+        yardstick: yardstick_log(first, second, &left.cell.key),
+    };
+    compared.map(pair).collect()
+}
+
+/// The cells that both records have, those at a share of the capacity too.
+fn common<'c, 'r>(
+    first: &'c Judged<'r>,
+    second: &'c Judged<'r>,
+) -> Vec<(&'c JudgedCell<'r>, &'c JudgedCell<'r>)> {
     let (of_first, of_second) = (names(first), names(second));
     let are_single = of_first.len() == 1 && of_second.len() == 1;
-    let mut pairs = Vec::new();
-    for left in contenders(first).filter(|one| !one.is_at_share()) {
+    let with_twin = |left: &'c JudgedCell<'r>| {
         let twin = contenders(second).find(|right| {
             let (one, other) = (&left.cell.key, &right.cell.key);
             one.workload == other.workload
                 && one.load == other.load
                 && (are_single || one.contender == other.contender)
         });
-        if let Some(right) = twin {
-            pairs.push(Pair {
-                first: left,
-                second: right,
-                yardstick: yardstick_log(first, second, &left.cell.key),
-            });
+        Some((left, twin?))
+    };
+    contenders(first).filter_map(with_twin).collect()
+}
+
+/// Why nothing of two records is compared.
+fn nothing_common(first: &Judged<'_>, second: &Judged<'_>) -> GateError {
+    let mut places: Vec<String> = Vec::new();
+    for (left, _) in common(first, second) {
+        let key = &left.cell.key;
+        let place = format!("{}, {}", key.workload, key.load);
+        if left.is_at_share() && !places.contains(&place) {
+            places.push(place);
         }
     }
-    pairs
+    match places.is_empty() {
+        true => GateError::NothingCommon {
+            first: names(first),
+            second: names(second),
+        },
+        false => GateError::AtShareOnly { places },
+    }
 }
 
 fn contenders<'c, 'r>(judged: &'c Judged<'r>) -> impl Iterator<Item = &'c JudgedCell<'r>> {

@@ -26,6 +26,23 @@ impl Mismatch {
         let text = text.into();
         Self { what, text }
     }
+
+    /// A workload of both that is known to ask or expect something else.
+    pub fn asks_otherwise(workload: &str) -> Self {
+        Self::new(
+            "workload",
+            format!("{workload} asks or expects something else"),
+        )
+    }
+
+    /// A workload of both of which a shared copy does not say all that it asks.
+    pub fn asks_unknown(workload: &str) -> Self {
+        let text = format!(
+            "{workload}: a shared copy leaves out values of its headers, so nothing shows that \
+             both ask the same; take the records that the copies were made of"
+        );
+        Self::new("workload", text)
+    }
 }
 
 /// Everything in which two campaigns differ that makes their numbers incomparable.
@@ -211,8 +228,7 @@ fn of_workloads(first: &Plan, second: &Plan) -> Vec<Mismatch> {
                 found.push(Mismatch::new("workload", text));
             }
             Some(other) if asked(one) != asked(other) => {
-                let text = format!("{} asks or expects something else", one.name);
-                found.push(Mismatch::new("workload", text));
+                found.push(Mismatch::asks_otherwise(&one.name));
             }
             Some(_) => {}
         }

@@ -5,9 +5,9 @@ use std::path::Path;
 use bakeoff_plan::Plan;
 use bakeoff_record::{Machine, Record, shell_path, shell_word};
 use bakeoff_report::{
-    Compare, CompareError, Condition, Gates, Redacted, Redaction, Ruling, awaits_rounds,
-    compare_across, compare_text, compare_within, conditions_of, contenders_of, fits,
-    plan_mismatches, widest, widest_gated, without_yardstick,
+    Compare, CompareError, Condition, Gates, Redacted, Ruling, awaits_rounds, baseline_mismatches,
+    compare_across, compare_text, compare_within, conditions_of, contenders_of, fits, widest,
+    widest_gated,
 };
 
 use super::compare::{exit_code, is_of_same_campaign, refuse_without_rounds};
@@ -113,11 +113,7 @@ impl Gated {
         let Some((baseline, _)) = &self.baseline else {
             return Ok(());
         };
-        let record = baseline.record();
-        // The baseline's secrets are hidden, and equal ones get equal numbers.
-        let plan = Redaction::of_plan(plan).plan(plan);
-        let mut found = plan_mismatches((&record.machine, &record.plan), (machine, &plan));
-        found.extend(without_yardstick(&plan, &record.plan));
+        let found = baseline_mismatches(baseline, machine, plan);
         if found.is_empty() {
             return Ok(());
         }

@@ -1,16 +1,18 @@
 //! `bakeoff report`: a stored record drawn again. What is drawn is recomputed from raw.
 
+mod files;
+
 use std::io::IsTerminal;
 use std::path::Path;
 
 use bakeoff_record::Record;
 use bakeoff_report::{
-    FindReport, HgrmFile, MarkdownOptions, OverloadReport, Redacted, Report, TextOptions, Verdict,
+    FindReport, MarkdownOptions, OverloadReport, Redacted, Report, TextOptions, Verdict,
 };
 use clap::ValueEnum;
 
 use crate::flags::{Format, ReportFlags};
-use crate::{exit, output, paths};
+use crate::{exit, output};
 
 /// Columns of a terminal that does not report its width.
 const WIDTH: usize = 120;
@@ -32,7 +34,7 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
     let redacted = redacted(record, flags.show_secrets);
     let report = Drawn::of(&redacted, &flags.record);
     if let (Format::Hgrm, Drawn::Rounds(report)) = (flags.format, &report) {
-        return files(&bakeoff_report::hgrm(report, &redacted), flags);
+        return files::write(&bakeoff_report::hgrm(report, &redacted), flags);
     }
     let text = report.shown(&shown)?;
     output::document_to(flags.output.as_deref(), &text)?;
@@ -79,47 +81,6 @@ fn holes(report: &Report) -> u8 {
         true => exit::DONE,
         false => exit::NOT_VALID,
     }
-}
-
-/// Writes a format that has a file for each cell; 4 where no cell has values.
-fn files(files: &[HgrmFile], flags: &ReportFlags) -> anyhow::Result<u8> {
-    match (&flags.output, files) {
-        (None, [only]) => output::document(&only.text)?,
-        (None, _) => {
-            return Err(exit::usage(format!(
-                "hgrm has a file for each cell, and this record has {} cells: name a folder for \
-                 them, as in --format hgrm --output latencies",
-                files.len()
-            )));
-        }
-        (Some(folder), _) => {
-            if folder.exists() && !folder.is_dir() {
-                let folder = folder.display();
-                return Err(exit::usage(format!(
-                    "{folder} is not a folder: hgrm has a file for each cell and needs one"
-                )));
-            }
-            std::fs::create_dir_all(folder).map_err(|error| {
-                let fix = "choose another folder with --output";
-                paths::not_made("make", folder, &error, fix)
-            })?;
-            for file in files {
-                output::document_to(Some(&folder.join(&file.name)), &file.text)?;
-            }
-        }
-    }
-    let with = files.iter().filter(|file| file.has_values).count();
-    if flags.output.is_some() || with == 0 {
-        let of = files.len();
-        output::note(&format!(
-            "{with} of {of} cells have valid latencies; the files of the others say why not"
-        ));
-    }
-    Ok(if with > 0 {
-        exit::DONE
-    } else {
-        exit::NOT_VALID
-    })
 }
 
 /// Refuses a format that has a file for each cell where one text is printed.

@@ -18,9 +18,9 @@ const NOTE: &str = "\
 This is a copy of a record of bakeoff, made by `bakeoff report RECORD --share DIR`. Left out are the
 texts of configuration files, the logs of the servers, the folders in the command that began it,
 the names of home folders (`~` stands there), values of headers other than those that say how an
-answer is sent, and values that look secret: `[secret-1]` and so on stand in their place, the same
-number for the same value. `bakeoff report` reads the copy; `bakeoff run --resume` needs the record
-itself.
+answer is sent and those of bakeoff's own workloads, and values that look secret: `[secret-1]` and
+so on stand in their place, the same number for the same value. `bakeoff report` reads the copy;
+`bakeoff run --resume` needs the record itself.
 ";
 
 /// Writes the copy.

@@ -377,7 +377,8 @@ impl Session {
             Event::GoAway { code, .. } => {
                 flights.is_draining = true;
                 self.is_graceful = code == ErrorCode::NO_ERROR;
-                self.said = (!self.is_graceful).then(|| words(code, self.client.goaway_debug()));
+                self.said =
+                    (!self.is_graceful).then(|| goaway_text(code, self.client.goaway_debug()));
                 // A server may say it twice: that it will end, and later where.
                 if !std::mem::replace(&mut self.is_left, true) {
                     sink.ledger.counts.links.connections.goaways += 1;
@@ -395,7 +396,7 @@ impl Session {
 
 /// The code of a GOAWAY, and what it says for people, without what no text has in it.
 #[cold]
-fn words(code: ErrorCode, debug: &[u8]) -> Box<str> {
+fn goaway_text(code: ErrorCode, debug: &[u8]) -> Box<str> {
     let debug = String::from_utf8_lossy(debug);
     let is_text = |letter: &char| !letter.is_control() && *letter != char::REPLACEMENT_CHARACTER;
     let debug: String = debug.chars().filter(is_text).collect();

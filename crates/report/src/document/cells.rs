@@ -131,11 +131,11 @@ fn errors_by_kind(cell: &Cell) -> Option<String> {
             .map(|n| ("without an end", n)),
     );
     let asked = cell.counts.due.unwrap_or(cell.counts.completed).max(1);
-    let words = |(kind, n): &(&str, u64)| {
+    let one = |(kind, n): &(&str, u64)| {
         let share = percent(*n as f64 / asked as f64);
         format!("{} {kind} ({share} %)", count(*n))
     };
-    let kinds: Vec<String> = kinds.iter().map(words).collect();
+    let kinds: Vec<String> = kinds.iter().map(one).collect();
     (!kinds.is_empty()).then(|| kinds.join(", "))
 }
 
@@ -144,12 +144,12 @@ fn statuses(cell: &Cell) -> Option<String> {
     if !cell.counts.outcomes.contains_key("status") {
         return None;
     }
-    let words = |(status, n): (&u16, &u64)| format!("{status}: {}", count(*n));
+    let one = |(status, n): (&u16, &u64)| format!("{status}: {}", count(*n));
     Some(
         cell.counts
             .status
             .iter()
-            .map(words)
+            .map(one)
             .collect::<Vec<_>>()
             .join(", "),
     )
@@ -416,7 +416,7 @@ fn verdict(cell: &Cell) -> Field {
         .collect();
     let mut text = worst.name().to_owned();
     if worst <= Verdict::Invalid && weak.len() < Number::ALL.len() && !weak.is_empty() {
-        let words: Vec<String> = weak
+        let parts: Vec<String> = weak
             .iter()
             .map(|number| {
                 let own = of(number);
@@ -428,7 +428,7 @@ fn verdict(cell: &Cell) -> Field {
                 }
             })
             .collect();
-        text = format!("{text}: {}", words.join(", "));
+        text = format!("{text}: {}", parts.join(", "));
     }
     let notes: Vec<String> = cell.notes.iter().map(ToString::to_string).collect();
     if !notes.is_empty() {

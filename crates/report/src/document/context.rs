@@ -190,7 +190,7 @@ fn places(cells: &[LostCell]) -> String {
             None => by_load.push((load, vec![workload])),
         }
     }
-    let words =
+    let one =
         |(load, workloads): &(String, Vec<String>)| format!("{load}: {}", workloads.join(", "));
-    by_load.iter().map(words).collect::<Vec<_>>().join("; ")
+    by_load.iter().map(one).collect::<Vec<_>>().join("; ")
 }

@@ -17,6 +17,10 @@ use crate::redaction::Redacted;
 use crate::safe::plain;
 use crate::view::{Cell, Report};
 
+/// Ending of a file's name.
+pub const HGRM_ENDING: &str = "hgrm";
+/// What a comment begins with in each file: who wrote it.
+pub const HGRM_MARK: &str = "# Written by bakeoff";
 /// Lines for each halving of the distance to 100 %, as in HdrHistogram's own output.
 const TICKS_PER_HALF: f64 = 5.0;
 /// Nanoseconds in the unit of the values, a millisecond.
@@ -56,7 +60,11 @@ pub fn hgrm(report: &Report, redacted: &Redacted) -> Vec<HgrmFile> {
         };
         let text = match chosen.and_then(|it| Some((it, it.trial.result.as_ref()?))) {
             Some((chosen, result)) => distribution(report, cell, &chosen, result),
-            None => format!("{}# Not exported: {}\n", head(cell), plain(&why_not(cell))),
+            None => format!(
+                "{}# Not exported: {}\n",
+                head(report, cell),
+                plain(&why_not(cell))
+            ),
         };
         HgrmFile {
             name: file_name(cell, &mut names),
@@ -117,10 +125,14 @@ fn why_not(cell: &Cell) -> String {
     }
 }
 
-/// The comment that names the cell.
-fn head(cell: &Cell) -> String {
+/// The comments that name the cell and its record.
+fn head(report: &Report, cell: &Cell) -> String {
     let name = format!("{}/{}/{}", cell.workload, cell.load, cell.contender);
-    format!("# {}\n", plain(&name))
+    let began = plain(&report.campaign.machine.started_at);
+    format!(
+        "# {}\n{HGRM_MARK}, of the record begun {began}\n",
+        plain(&name)
+    )
 }
 
 fn distribution(report: &Report, cell: &Cell, chosen: &Typical<'_>, result: &LoadResult) -> String {
@@ -130,7 +142,7 @@ fn distribution(report: &Report, cell: &Cell, chosen: &Typical<'_>, result: &Loa
         false => result.latency.clone(),
     };
     let mut out = percentiles(&latencies);
-    out.push_str(&head(cell));
+    out.push_str(&head(report, cell));
     let rounds = cell.rounds.measured;
     let _ = writeln!(
         out,
@@ -223,8 +235,8 @@ fn file_name(cell: &Cell, names: &mut BTreeMap<String, u32>) -> String {
     let times = names.entry(stem.to_lowercase()).or_insert(0);
     *times += 1;
     match *times {
-        1 => format!("{stem}.hgrm"),
-        more => format!("{stem}__{more}.hgrm"),
+        1 => format!("{stem}.{HGRM_ENDING}"),
+        more => format!("{stem}__{more}.{HGRM_ENDING}"),
     }
 }
 

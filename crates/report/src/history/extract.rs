@@ -14,7 +14,10 @@ use crate::redaction::Redacted;
 use crate::view::{Cell, Report, view_of};
 
 /// Version of [`HistoryRecord`]: what an index holds of another one is read again.
-pub const EXTRACT_SCHEMA: &str = "bakeoff.history-record/1";
+pub const EXTRACT_SCHEMA: &str = "bakeoff.history-record/2";
+/// Why a workload of a shared copy has no numbers.
+const NOT_KNOWN: &str = "the shared copy leaves out values of headers, so it is not known in full \
+                         what was asked; take the record that it was made of";
 /// Bytes of the digest that names what was asked.
 const DIGEST: usize = 8;
 
@@ -162,6 +165,12 @@ fn cell(redacted: &Redacted, report: &Report, shown: &Cell, same: &Trials<'_>) -
     let facts = facts.find(|it| it.name == shown.contender);
     let is_open = report.campaign.is_open(&shown.load);
     let fits = HistoryMetric::ALL.into_iter().filter(|it| it.fits(is_open));
+    // Two copies that leave out a header look alike, whatever it was.
+    let is_known = workload.is_none_or(|it| redacted.asks(&it.name).is_some());
+    let number = |metric| match is_known {
+        true => number(shown, metric),
+        false => HistoryNumber::Missing(NOT_KNOWN.to_owned()),
+    };
     HistoryCell {
         contender: shown.contender.clone(),
         version: facts
@@ -172,7 +181,7 @@ fn cell(redacted: &Redacted, report: &Report, shown: &Cell, same: &Trials<'_>) -
         protocol: workload.map_or("", |it| it.protocol.name()).to_owned(),
         asks: hex(&Sha256::digest(&asks)[..DIGEST]),
         rate_was_found: same.trials.iter().any(|trial| trial.load_name.is_some()),
-        numbers: fits.map(|metric| (metric, number(shown, metric))).collect(),
+        numbers: fits.map(|metric| (metric, number(metric))).collect(),
     }
 }
 

@@ -35,8 +35,8 @@ fn drawn(result: &LoadResult, columns: usize) -> String {
     outcomes(&mut text, result);
     transport(&mut text, result);
     for warning in warnings {
-        let (code, words) = (plain(&warning.code), plain(&warning.text));
-        let _ = writeln!(text, "warning      {code}: {words}");
+        let (code, what) = (plain(&warning.code), plain(&warning.text));
+        let _ = writeln!(text, "warning      {code}: {what}");
         let _ = writeln!(text, "             {}", plain(&warning.hint));
     }
     text
@@ -331,7 +331,7 @@ fn outcomes(text: &mut String, result: &LoadResult) {
             n as f64 / completed as f64
         };
         let sample = result.error_samples.get(outcome.name());
-        let sample = sample.map_or(String::new(), |words| format!("   {}", plain(words)));
+        let sample = sample.map_or(String::new(), |said| format!("   {}", plain(said)));
         let label = if outcome == Outcome::Ok {
             "outcomes"
         } else {
@@ -389,12 +389,12 @@ fn multiplexed(text: &mut String, result: &LoadResult) {
         "" => "none: no connection was ready".to_owned(),
         name => plain(name),
     };
-    let words: Vec<String> = std::iter::once(protocol).chain(layers).collect();
+    let parts: Vec<String> = std::iter::once(protocol).chain(layers).collect();
     let saved = result.header_bytes.and_then(|bytes| bytes.saved_share());
     let saved = saved.map_or(String::new(), |share| {
         format!("; {} % of the header bytes saved", percent(share))
     });
-    let _ = writeln!(text, "protocol     {}{saved}", words.join(", "));
+    let _ = writeln!(text, "protocol     {}{saved}", parts.join(", "));
     if links.goaways > 0 {
         let _ = writeln!(
             text,

@@ -31,7 +31,7 @@ pub(super) fn share(arguments: &mut [String]) {
 /// A header whose value says only how an answer is sent, or its name alone.
 fn without_value(header: &str) -> String {
     match header.split_once(':') {
-        Some((name, value)) if !is_kept(name.trim()) && !value.contains(HIDDEN) => {
+        Some((name, value)) if !is_kept(name.trim(), value.trim()) && !value.contains(HIDDEN) => {
             format!("{name}: {NOT_SHARED}")
         }
         _ => header.to_owned(),

@@ -30,8 +30,8 @@ pub struct Answer {
     /// Why there is no finding, in a sentence; null where there is one.
     pub no_finding: Option<String>,
     /// Contenders' cells that were not measured, whose server died, or whose answers failed or
-    /// were wrong, a sentence each. Where there is none, what cannot be decided takes more rounds
-    /// or a quieter machine.
+    /// were wrong, a sentence each, and one for a campaign that was broken off. Where there is
+    /// none, what cannot be decided takes more rounds or a quieter machine.
     pub failing: Vec<String>,
     /// Contenders whose server answered late after its load, or not at all, a sentence each.
     pub late: Vec<String>,
@@ -135,7 +135,7 @@ pub(super) fn draw(
     Answer {
         findings: judged.findings.clone(),
         no_finding: judged.findings.is_empty().then(without),
-        failing: failing(cells),
+        failing: failing(cells, judged),
         late: late(cells),
         tables: tables.iter().filter_map(table).collect(),
         trust: judged.trust.clone(),

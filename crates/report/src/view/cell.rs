@@ -219,11 +219,11 @@ impl Totals {
             for (status, n) in &result.status {
                 *totals.status.entry(*status).or_default() += n;
             }
-            for (kind, words) in &result.error_samples {
+            for (kind, text) in &result.error_samples {
                 totals
                     .error_samples
                     .entry(kind.clone())
-                    .or_insert_with(|| words.clone());
+                    .or_insert_with(|| text.clone());
             }
         }
         totals

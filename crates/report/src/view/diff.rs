@@ -85,7 +85,7 @@ fn compare(left: &TrialRecord, right: &TrialRecord) -> Option<ConfigDiff> {
     if old.server != new.server {
         return None;
     }
-    let (old, new) = (own_words(old), own_words(new));
+    let (old, new) = (as_written(old), as_written(new));
     let diff = TextDiff::from_lines(&old, &new);
     let changes = diff.iter_all_changes();
     let changed = changes
@@ -109,7 +109,7 @@ fn compare(left: &TrialRecord, right: &TrialRecord) -> Option<ConfigDiff> {
 }
 
 /// What the configuration says without what bakeoff did to it for the trial.
-fn own_words(server: &ServerFacts) -> String {
+fn as_written(server: &ServerFacts) -> String {
     let file = |config: &ConfigFile| {
         let text = unchanged(&config.text, &server.config_changes);
         with_variables(&text, &config.filled)

@@ -1,9 +1,11 @@
-//! Contenders that did not do their work: more rounds or a quieter machine would tell no more of
-//! them. A script that lets pass what cannot be decided takes this as the difference.
+//! Contenders that did not do their work, and a campaign that was broken off: more rounds or a
+//! quieter machine would tell no more of them. A script that lets pass what cannot be decided takes
+//! this as the difference.
 
 use std::collections::BTreeSet;
 
-use bakeoff_audit::{Check, Code, Level, Verdict};
+use bakeoff_audit::{Check, Code, Judged, Level, Verdict};
+use bakeoff_record::TrialEnd;
 
 use super::cell::Cell;
 
@@ -18,8 +20,9 @@ const WORK: [Code; 7] = [
     Code::RoundsComplete,
 ];
 
-/// A sentence for each contender's cell that was not measured, or that such a check weakens.
-pub(super) fn failing(cells: &[Cell]) -> Vec<String> {
+/// A sentence for each contender's cell that was not measured, or that such a check weakens, and
+/// one where trials were interrupted: a host was lost, or somebody stopped the campaign.
+pub(super) fn failing(cells: &[Cell], judged: &Judged<'_>) -> Vec<String> {
     let of_contenders = || cells.iter().filter(|cell| cell.is_contender());
     // Where no contender can do a workload, that was known before, and none of them failed.
     let can_be_done: BTreeSet<(&str, &str)> = of_contenders()
@@ -35,7 +38,21 @@ pub(super) fn failing(cells: &[Cell]) -> Vec<String> {
         let (name, workload, load) = (&cell.contender, &cell.workload, &cell.load);
         Some(format!("{name} at {workload}, {load}: {}.", check.text))
     });
-    failing.collect()
+    failing.chain(broken_off(judged)).collect()
+}
+
+fn broken_off(judged: &Judged<'_>) -> Option<String> {
+    let trials = judged.cells.iter().flat_map(|cell| &cell.trials);
+    let interrupted = trials.filter(|(trial, _)| trial.end == TrialEnd::Interrupted);
+    let them = match interrupted.count() {
+        0 => return None,
+        1 => "1 trial was".to_owned(),
+        more => format!("{more} trials were"),
+    };
+    Some(format!(
+        "The campaign was broken off: {them} interrupted, and `bakeoff run --resume` goes on with \
+         it."
+    ))
 }
 
 /// The workload and the load.

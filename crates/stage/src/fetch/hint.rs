@@ -18,7 +18,7 @@ pub(super) fn hint(answer: &Answer, protocol: Protocol, expected: u16) -> Option
     let body = String::from_utf8_lossy(&answer.body).to_lowercase();
     let speaks_tls = ["sent to https port", "http request to an https server"]
         .iter()
-        .any(|words| body.contains(words));
+        .any(|message| body.contains(message));
     match status {
         400 if speaks_tls => Some("it speaks TLS here: try `--protocol h1-tls`".to_owned()),
         401 | 407 => Some("it asks for credentials: add an `Authorization` header".to_owned()),

@@ -185,7 +185,7 @@ impl<'a> Guard<'a> {
                 self.main = None;
                 let well = status.exit_status() == Some(0);
                 let well = if well { "ok" } else { "bad" };
-                say(&format!("exited {well} {}", status_words(status)));
+                say(&format!("exited {well} {}", status_text(status)));
                 say(&format!("status {}", status.as_raw()));
             }
         })
@@ -229,7 +229,7 @@ fn parse(bytes: &[u8]) -> Control {
 }
 
 /// The end of a process, for people.
-fn status_words(status: WaitStatus) -> String {
+fn status_text(status: WaitStatus) -> String {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("killed by signal {signal}"),

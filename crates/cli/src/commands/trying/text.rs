@@ -234,15 +234,15 @@ fn changes(text: &mut String, one: &Tried, redaction: &Redaction) {
         &format!("{count} {lines} in a copy, which a trial makes"),
     );
     for change in &one.changes {
-        let words = redaction.configuration(&change.on_one_line());
+        let line = redaction.configuration(&change.on_one_line());
         let main = one
             .file
             .as_ref()
             .map(|it| format!("{}:", it.path.display()));
-        let words = main
-            .and_then(|main| words.strip_prefix(&main).map(str::to_owned))
-            .unwrap_or(words);
-        row(text, "", &words);
+        let line = main
+            .and_then(|main| line.strip_prefix(&main).map(str::to_owned))
+            .unwrap_or(line);
+        row(text, "", &line);
     }
 }
 
