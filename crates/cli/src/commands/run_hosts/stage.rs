@@ -483,7 +483,6 @@ mod tests {
         let own = Own::find().unwrap();
         let host = host_at(scripts::host_that_ends(folder.path(), &own, &[ready]));
         host.state().session = Some(open(&host.place, &own, "ada").unwrap());
-        scripts::end_first(folder.path());
         host.begin().unwrap();
         assert_eq!(scripts::starts(folder.path()), 2);
         assert!(host.facts().is_some());
