@@ -165,7 +165,11 @@ fn attempt(path: &Path, owner: &str) -> io::Result<Attempt> {
         let _ = note(&mut file, owner);
         // Somebody else may have it in between.
         let is_shared = flock(&file, FlockOperation::NonBlockingLockShared).is_ok();
-        return Ok(if is_shared { Attempt::Taken(file) } else { Attempt::Again });
+        return Ok(if is_shared {
+            Attempt::Taken(file)
+        } else {
+            Attempt::Again
+        });
     }
     Ok(match owner_in(&mut file)? {
         holder if holder == owner => Attempt::Taken(file),
@@ -293,7 +297,11 @@ mod tests {
         let path = home.path().join("a.lock");
         fs::write(&path, "bob, whose agent was killed").unwrap();
         let mut looks = Some(File::open(&path).unwrap());
-        flock(looks.as_ref().unwrap(), FlockOperation::NonBlockingLockShared).unwrap();
+        flock(
+            looks.as_ref().unwrap(),
+            FlockOperation::NonBlockingLockShared,
+        )
+        .unwrap();
         let lock = HostLock::take_at(path.clone(), "ada", || drop(looks.take())).unwrap();
         drop(lock);
         assert!(!path.exists());

@@ -101,7 +101,10 @@ mod tests {
         let patience = Patience::new(Duration::from_secs(30), 0);
         let sooner = patience.or_sooner(Duration::from_secs(5), 10 * SECOND);
         assert!(!sooner.is_over(14 * SECOND, None) && sooner.is_over(15 * SECOND, None));
-        assert_eq!(patience.or_sooner(Duration::from_secs(30), SECOND), patience);
+        assert_eq!(
+            patience.or_sooner(Duration::from_secs(30), SECOND),
+            patience
+        );
     }
 
     #[test]

@@ -11,7 +11,11 @@ impl Usage {
     pub fn thin(&mut self) -> bool {
         let before = self.readings();
         halve(&mut self.host, |tick| tick.at_s, HostTick::with_earlier);
-        halve(&mut self.tcp, |tick| tick.at_s, |later: TcpTick, _, _| later);
+        halve(
+            &mut self.tcp,
+            |tick| tick.at_s,
+            |later: TcpTick, _, _| later,
+        );
         for tree in &mut self.trees {
             halve(&mut tree.ticks, |tick| tick.at_s, TreeTick::with_earlier);
         }
@@ -38,7 +42,11 @@ fn halve<T>(ticks: &mut Vec<T>, at_s: impl Fn(&T) -> f64, together: impl Fn(T, T
         };
         let (middle_s, end_s) = (at_s(&earlier), at_s(&later));
         let share = (middle_s - before_s) / (end_s - before_s);
-        let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.5 };
+        let share = if share.is_finite() {
+            share.clamp(0.0, 1.0)
+        } else {
+            0.5
+        };
         ticks.push(together(later, earlier, share));
         before_s = end_s;
     }

@@ -3,6 +3,7 @@
 pub(crate) mod addresses;
 mod check;
 pub(crate) mod links;
+pub(crate) mod listens;
 mod manifest;
 mod reached;
 

@@ -66,7 +66,10 @@ fn passed_on(before: usize) -> Result<(Option<usize>, usize), String> {
     let (exchanges, _) = sync_channel(WAITING_MAX);
     let waiting = AtomicUsize::new(before);
     let mut frames = FrameReader::default();
-    for frame in [Frame::Json(serde_json::to_vec(&with_file()).unwrap()), Frame::Raw(vec![0; 9])] {
+    for frame in [
+        Frame::Json(serde_json::to_vec(&with_file()).unwrap()),
+        Frame::Raw(vec![0; 9]),
+    ] {
         let mut bytes = Vec::new();
         write_frame(&mut bytes, &frame, || {}).unwrap();
         frames.put(&bytes);

@@ -1,6 +1,5 @@
 //! From a file of hosts to hosts that are ready for a campaign.
 
-use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -170,10 +169,15 @@ fn stage_of(
 ) -> anyhow::Result<(SetUp, Vec<Vec<u8>>)> {
     let name = &wanted.entry;
     let text = wanted.address.as_deref();
-    let (address, names) = match text.map(|text| (text, text.parse::<IpAddr>())) {
+    let (address, names) = match text {
+        // Its agent may know by which one it was reached.
         None => (None, Vec::new()),
-        Some((_, Ok(address))) => (Some(address), Vec::new()),
-        Some((text, Err(_))) => (Some(resolved(name, text)?), vec![text.to_owned()]),
+        Some(text) => {
+            let at = hosts::listens::at(name, Some(text));
+            let at = at.map_err(|cause| exit::usage(format!("host {name}: {cause}")))?;
+            let is_name = text.parse() != Ok(at);
+            (Some(at), Vec::from_iter(is_name.then(|| text.to_owned())))
+        }
     };
     let has_servers = hosts.roles.server == *name;
     let (library, mut files) = match has_servers {
@@ -202,37 +206,21 @@ fn stage_of(
     Ok((set_up, files))
 }
 
-/// The address of a host that has a name.
-fn resolved(host: &str, name: &str) -> anyhow::Result<IpAddr> {
-    let fail = |why: &str| {
-        exit::usage(format!(
-            "host {host}: its address `{name}` is no IP address and cannot be resolved here ({why})"
-        ))
-    };
-    let mut found = (name, 0)
-        .to_socket_addrs()
-        .map_err(|error| fail(&error.to_string()))?;
-    found
-        .next()
-        .map(|it| it.ip())
-        .ok_or_else(|| fail("nothing was found"))
-}
-
 /// Where servers of this machine listen.
 fn listening(file: &Path, hosts: &Hosts) -> anyhow::Result<Listening> {
     let home = hosts.hosts.iter().find(|it| it.way == HostWay::Home);
-    let fail = |found: &str| {
+    let text = home.and_then(|home| home.address.as_deref());
+    let address = hosts::listens::at(HOME, text).map_err(|_| {
+        let found = match text {
+            Some(text) => format!("`{text}` is no IP address"),
+            None => format!("`hosts.{HOME}` has no address"),
+        };
         exit::usage(format!(
             "{}: {found}; generators need an address of this machine: write `[hosts.{HOME}]` with \
              `address = \"10.0.0.1\"`",
             file.display()
         ))
-    };
-    let text = home.and_then(|home| home.address.as_deref());
-    let text = text.ok_or_else(|| fail(&format!("`hosts.{HOME}` has no address")))?;
-    let address: IpAddr = text
-        .parse()
-        .map_err(|_| fail(&format!("`{text}` is no IP address")))?;
+    })?;
     Ok(Listening {
         address,
         names: Vec::new(),
