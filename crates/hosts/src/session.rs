@@ -360,7 +360,7 @@ impl Session {
         match stop {
             Stop::Confused(what) => self.error(Cause::Confused(what.clone())),
             _ => {
-                let message = self.errors();
+                let message = lock(&self.shared.child).errors(Instant::now() + END_WITHIN);
                 self.error(match cause_of_end(None, message) {
                     // After the greeting this is said of another connection.
                     Cause::HostKey { message } | Cause::LogIn { message } => {
@@ -398,10 +398,6 @@ impl Session {
             host: self.host.clone(),
             cause,
         }
-    }
-
-    fn errors(&self) -> String {
-        lock(&self.shared.child).errors(Instant::now() + END_WITHIN)
     }
 
     fn early_end(&self) -> EarlyEnd {
