@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::links::{self, Link};
 use super::listens;
-use super::reached::{self, ANSWER_WITHIN, Wanted, expanded, open_all, own, owner, read};
+use super::reached::{self, ANSWER_WITHIN, Wanted, at_once, expanded, open_all, own, owner, read};
 use crate::flags::{HostsCheckFlags, HostsFormat};
 use crate::interrupt::Interrupt;
 use crate::{exit, output};
@@ -95,8 +95,10 @@ pub(crate) fn reach(hosts: &Hosts) -> anyhow::Result<Vec<Found>> {
     }
     Wanted::must_differ(wanted.iter())?;
     let opened = open_all(&wanted, &own, &owner());
-    for (wanted, opened) in wanted.into_iter().zip(opened) {
-        let state = opened.and_then(|(session, set_up)| ask(session, set_up));
+    let asked = at_once(opened, |opened| {
+        opened.and_then(|(session, set_up)| ask(session, set_up))
+    });
+    for (wanted, state) in wanted.into_iter().zip(asked) {
         let is_home = wanted.place.way == Way::Home;
         let said = state.as_ref().ok().and_then(|reached| {
             let hello = reached.session.hello()?;

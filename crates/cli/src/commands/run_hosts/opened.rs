@@ -61,20 +61,23 @@ impl Far {
         let far = far_server.into_iter().chain(far_origin.filter(|_| proxied));
         let far: Vec<Wanted> = far.cloned().collect();
         let mut addresses = hosts::addresses::of_file(&hosts);
-        let (mut set_up, mut said) = (Vec::new(), Vec::new());
-        for (wanted, session) in far.iter().zip(sessions(&far, &own, &owner)?) {
+        let (of_stages, mut sessions) = all_sessions(&far, &wanted, &own, &owner)?;
+        let (mut stages, mut said) = (Vec::new(), Vec::new());
+        for (wanted, session) in far.iter().zip(of_stages) {
             hosts::addresses::add_of(&mut addresses, &session);
             said.push((wanted.place.name.clone(), hosts::kernel_of(&session)));
-            let stage = stage_of(wanted, &hosts, campaign)?;
             let at = (wanted.place.clone(), session);
-            let by = (own.clone(), owner.clone());
-            let made = FarHost::set_up(at, by, stage, campaign.folder.to_owned());
-            set_up.push(Arc::new(made.map_err(not_asked)?));
+            stages.push((at, stage_of(wanted, &hosts, campaign)?));
         }
+        let set_up = hosts::at_once(stages, |(at, stage)| {
+            let by = (own.clone(), owner.clone());
+            FarHost::set_up(at, by, stage, campaign.folder.to_owned()).map(Arc::new)
+        });
+        let set_up = set_up.into_iter().collect::<Result<Vec<_>, _>>();
+        let set_up = set_up.map_err(not_asked)?;
         let named = |name: &str| set_up.iter().find(|host| host.place.name == name).cloned();
-        // After the stages, beside which a generator may be on the same host.
-        let mut sessions = sessions(&wanted, &own, &owner)?;
-        let allowed: Result<Vec<Allowed>, _> = sessions.iter_mut().map(Allowed::on).collect();
+        let allowed = hosts::at_once(&mut sessions, Allowed::on).into_iter();
+        let allowed: Result<Vec<Allowed>, _> = allowed.collect();
         let allowed = allowed.map_err(exit::not_valid)?;
         let engines = engines::of(&sessions, &allowed, &wanted, roles, campaign.plan)?;
         for session in &sessions {
@@ -159,6 +162,27 @@ fn sessions(wanted: &[Wanted], own: &Own, owner: &str) -> anyhow::Result<Vec<Ses
         output::note(&format!("host {name} is ready after {ms} ms"));
     }
     Ok(opened.into_iter().map(|(session, _)| session).collect())
+}
+
+/// Sessions for the stages of these hosts, and for generators. All are opened at once, but for a
+/// generator on the host of a stage: its agent takes the program that was copied for the other one.
+fn all_sessions(
+    far: &[Wanted],
+    generators: &[Wanted],
+    own: &Own,
+    owner: &str,
+) -> anyhow::Result<(Vec<Session>, Vec<Session>)> {
+    let is_beside = |one: &Wanted| far.iter().any(|stage| stage.place == one.place);
+    let (beside, apart): (Vec<Wanted>, Vec<Wanted>) =
+        generators.iter().cloned().partition(is_beside);
+    let mut of_stages = sessions(&[far, &apart].concat(), own, owner)?;
+    let mut apart = of_stages.split_off(far.len()).into_iter();
+    let mut beside = sessions(&beside, own, owner)?.into_iter();
+    let of_generators = generators.iter().filter_map(|one| match is_beside(one) {
+        true => beside.next(),
+        false => apart.next(),
+    });
+    Ok((of_stages, of_generators.collect()))
 }
 
 /// What a host with servers is set up with.
