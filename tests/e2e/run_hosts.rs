@@ -251,15 +251,21 @@ fn hosts_that_cannot_be_used_so_are_refused_before_anything_runs() {
     let scene = Scene::new();
     // Nobody listens there afterwards.
     drop(TcpListener::bind("127.0.0.2:0").unwrap());
-    let refused = |roles: &str, home: &str, expected: &str| {
-        hosts(&scene, roles, home);
+    let generators = "generators = [\"g1\"]";
+    let check = ["hosts", "check", "hosts.toml", "--no-links"];
+    let refused = |home: &str, expected: &str| {
+        hosts(&scene, generators, home);
         let run = scene.run(&["run", "smoke", "--hosts", "hosts.toml"]);
         let finished = run.expect(2);
         assert!(finished.stderr.contains(expected), "{finished:#?}");
+        let check = scene.run(&check).expect(4);
+        let is_named = check.stdout.starts_with("cannot take part: home\n");
+        assert!(is_named, "what `run` refuses `check` finds: {check:#?}");
     };
-    let generators = "generators = [\"g1\"]";
-    refused(generators, "", "`hosts.home` has no address");
-    refused(generators, "address = \"here\"", "`here` is no IP address");
+    refused("", "`hosts.home` has no address");
+    refused("address = \"localhost\"", "`localhost` is no IP address");
+    hosts(&scene, generators, "address = \"127.0.0.2\"");
+    scene.run(&check).expect(0);
 }
 
 /// The environment of home has the address of the machine where the user logged in.

@@ -11,6 +11,7 @@ use crate::frame::{FRAME_BYTES_MAX, Frame, FrameReader, write_frame};
 use crate::greeting::Greeting;
 use crate::lease::{Lease, SILENCE_MAX};
 use crate::message::{Order, Report};
+use crate::parcel::{FILES_BYTES_MAX, FILES_MAX};
 
 /// Bytes read at once.
 const PIECE: usize = 64 << 10;
@@ -47,18 +48,11 @@ impl Outbox {
     /// Says something to home that announces these files, and sends them.
     ///
     /// # Errors
-    /// Home no longer listens, or, as `FileTooLarge`, something is longer than a frame and
+    /// Home no longer listens, or, as `FileTooLarge`, something is longer than home takes and
     /// nothing was sent: once files are announced, home takes nothing else for them.
     pub fn send_with_files(&self, report: &Report, files: Vec<Vec<u8>>) -> io::Result<()> {
         let bytes = serde_json::to_vec(report).map_err(io::Error::other)?;
-        let longest = files.iter().map(Vec::len).max().unwrap_or(0);
-        let longest = longest.max(bytes.len());
-        if longest > FRAME_BYTES_MAX {
-            let message = format!(
-                "send {longest} bytes home: expected at most {FRAME_BYTES_MAX} in one piece"
-            );
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-        }
+        check_lengths(bytes.len(), &files)?;
         // Nothing comes between them.
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever reads waits for this lock with an answer to a ping, so that the pings behind it
@@ -75,6 +69,24 @@ impl Outbox {
             .into_iter()
             .try_for_each(|file| write_frame(&mut *output, &Frame::Raw(file), &mut wrote))
     }
+}
+
+/// Refuses what home would not take: it gives a host up that sends more.
+fn check_lengths(report_bytes: usize, files: &[Vec<u8>]) -> io::Result<()> {
+    let longest = files.iter().map(Vec::len).max().unwrap_or(0);
+    let longest = longest.max(report_bytes);
+    let all = files.iter().map(Vec::len).fold(0, usize::saturating_add);
+    let refusal = if longest > FRAME_BYTES_MAX {
+        format!("send {longest} bytes home: expected at most {FRAME_BYTES_MAX} in one piece")
+    } else if all > FILES_BYTES_MAX {
+        format!("send {all} bytes home: expected at most {FILES_BYTES_MAX} for one answer")
+    } else if files.len() > FILES_MAX as usize {
+        let count = files.len();
+        format!("send {count} files home: expected at most {FILES_MAX} for one answer")
+    } else {
+        return Ok(());
+    };
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, refusal))
 }
 
 /// The agent's side of a session.
@@ -291,17 +303,21 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_no_frame_holds_is_not_announced() {
-        let written = Written::default();
-        let outbox = outbox(&written, 0);
-        let report = Report::Staged {
-            report: serde_json::Value::Null,
-            files: 2,
-        };
-        let files = vec![b"short".to_vec(), vec![0; FRAME_BYTES_MAX + 1]];
-        let failed = outbox.send_with_files(&report, files).unwrap_err();
-        assert_eq!(failed.kind(), io::ErrorKind::FileTooLarge);
-        assert!(written.0.lock().unwrap().is_empty());
+    fn what_home_would_not_take_is_not_announced() {
+        let no_frame = vec![b"short".to_vec(), vec![0; FRAME_BYTES_MAX + 1]];
+        let together = vec![vec![0; FILES_BYTES_MAX / 4 + 1]; 4];
+        let many = vec![Vec::new(); FILES_MAX as usize + 1];
+        for files in [no_frame, together, many] {
+            let written = Written::default();
+            let outbox = outbox(&written, 0);
+            let report = Report::Staged {
+                report: serde_json::Value::Null,
+                files: u32::try_from(files.len()).unwrap(),
+            };
+            let failed = outbox.send_with_files(&report, files).unwrap_err();
+            assert_eq!(failed.kind(), io::ErrorKind::FileTooLarge, "{failed}");
+            assert!(written.0.lock().unwrap().is_empty(), "{failed}");
+        }
     }
 
     #[test]

@@ -133,6 +133,13 @@ pub enum Cause {
     },
     /// Nothing says by which address the others reach it.
     NoAddress,
+    /// The address by which the others are to reach it cannot be used.
+    BadAddress {
+        /// The address, and the system's cause where there is one.
+        address: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// No pod matches.
     NoPods {
         /// The namespace.
@@ -177,6 +184,7 @@ impl Cause {
             Self::Late { .. } => "late",
             Self::Refused { .. } => "refused",
             Self::NoAddress => "no-address",
+            Self::BadAddress { .. } => "bad-address",
             Self::NoPods { .. } => "no-pods",
         }
     }
@@ -222,10 +230,8 @@ impl Cause {
             Self::Confused(what) => format!("its agent sent {what}"),
             Self::Late { what, seconds } => format!("it did not {what} within {seconds} s"),
             Self::Refused { .. } => "its agent refused".to_owned(),
-            Self::NoAddress => {
-                "nothing says by which address the others reach it, so no link was measured"
-                    .to_owned()
-            }
+            Self::NoAddress => "nothing says by which address the others reach it".to_owned(),
+            Self::BadAddress { problem, .. } => (*problem).to_owned(),
             Self::NoPods {
                 namespace,
                 selector,
@@ -293,7 +299,11 @@ impl Cause {
                 "check the link and the host, then measure again"
             }
             Self::Refused { .. } => "",
-            Self::NoAddress => "write `address` in its table of the hosts file",
+            Self::NoAddress => {
+                "write `address` in its table of the hosts file (`[hosts.home]` for this machine); \
+                 only `bakeoff load` needs none"
+            }
+            Self::BadAddress { .. } => "correct it in its table of the hosts file",
             Self::NoPods { .. } => {
                 "apply the Job that `bakeoff hosts manifest` prints, or correct the selector"
             }
@@ -314,6 +324,7 @@ impl Cause {
             | Self::Ended { message } => message,
             Self::NoGreeting { banner } | Self::Greeting { banner, .. } => banner,
             Self::Busy { owner } => owner,
+            Self::BadAddress { address, .. } => address,
             Self::Refused { why, .. } => why,
             _ => "",
         }

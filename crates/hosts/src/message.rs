@@ -123,8 +123,9 @@ pub enum Report {
     Result {
         /// As `record` writes it, histograms included.
         result: Value,
-        /// What was sampled of the host meanwhile, as `record` writes it.
-        usage: Option<Value>,
+        /// Number of raw frames that follow: what was sampled of the host meanwhile, as `record`
+        /// writes it, one text in parts. None where nothing was sampled.
+        files: u32,
     },
     /// What came of an order to the stage, or what happened there. `files` raw frames follow.
     Staged {
@@ -160,7 +161,7 @@ impl Report {
     /// Number of raw frames that follow it.
     pub fn files(&self) -> u32 {
         match self {
-            Self::Staged { files, .. } => *files,
+            Self::Staged { files, .. } | Self::Result { files, .. } => *files,
             _ => 0,
         }
     }

@@ -10,6 +10,18 @@ pub const FILES_MAX: u32 = 4096;
 /// Bytes of all files of one report.
 pub const FILES_BYTES_MAX: usize = 256 << 20;
 
+/// Longest part of what travels in parts. While one comes, its pieces show that it does.
+const PART_BYTES: usize = 8 << 20;
+
+/// Cuts what may be longer than a frame into files; even nothing is one. Put behind each other they
+/// are the same again.
+pub fn in_parts(bytes: &[u8]) -> Vec<Vec<u8>> {
+    match bytes.is_empty() {
+        true => vec![Vec::new()],
+        false => bytes.chunks(PART_BYTES).map(<[u8]>::to_vec).collect(),
+    }
+}
+
 /// A report and its files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parcel {
@@ -25,6 +37,8 @@ pub struct ParcelReader {
     begun: Option<Parcel>,
     /// Files that are still to come.
     missing: u32,
+    /// Bytes of the report, and of its files.
+    report_bytes: usize,
     bytes: usize,
 }
 
@@ -43,6 +57,7 @@ impl ParcelReader {
                     return Err(format!("{files} files; at most {FILES_MAX} are accepted"));
                 }
                 (self.missing, self.bytes) = (files, 0);
+                self.report_bytes = bytes.len();
                 Ok(self.whole(Parcel {
                     report,
                     files: Vec::new(),
@@ -61,6 +76,16 @@ impl ParcelReader {
             (None, Frame::Raw(_)) => Err("a file that nobody asked for".to_owned()),
             (Some(_), Frame::Json(_)) => Err("a message in place of a file".to_owned()),
         }
+    }
+
+    /// Bytes of the parcel that came last.
+    pub(crate) fn length(&self) -> usize {
+        self.report_bytes.saturating_add(self.bytes)
+    }
+
+    /// Whether a report has come whose files have not all come.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun.is_some()
     }
 
     fn whole(&mut self, parcel: Parcel) -> Option<Parcel> {
@@ -105,6 +130,25 @@ mod tests {
             files: vec![b"one".to_vec(), Vec::new()],
         };
         assert_eq!(reader.put(Frame::Raw(Vec::new())), Ok(Some(whole)));
+    }
+
+    #[test]
+    fn what_is_longer_than_a_part_is_the_same_again() {
+        for (length, expected) in [
+            (0, 1),
+            (1, 1),
+            (PART_BYTES, 1),
+            (PART_BYTES + 1, 2),
+            (2 * PART_BYTES + 1, 3),
+        ] {
+            let mut bytes = vec![7; length];
+            if let Some(last) = bytes.last_mut() {
+                *last = 9;
+            }
+            let parts = in_parts(&bytes);
+            assert_eq!(parts.len(), expected, "{length} bytes");
+            assert!(parts.concat() == bytes, "{length} bytes");
+        }
     }
 
     #[test]

@@ -9,17 +9,19 @@
 mod child;
 
 use std::process::ChildStdin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::clock::{ClockOffset, Exchange, monotonic_ns};
 use crate::error::{Cause, HostError, cause_of_end};
-use crate::frame::{Frame, FrameReader, write_frame};
+use crate::frame::{FRAME_BYTES_MAX, Frame, FrameReader, write_frame};
 use crate::greeting::{Greeting, GreetingError, GreetingReader};
 use crate::lease::{Lease, SILENCE_MAX};
 use crate::message::{Order, Report};
-use crate::parcel::{Parcel, ParcelReader};
+use crate::parcel::{FILES_BYTES_MAX, Parcel, ParcelReader};
+use crate::patience::{Coming, Patience};
 use crate::start::Own;
 use crate::way::Place;
 
@@ -37,8 +39,9 @@ const EXCHANGES: usize = 40;
 const EXCHANGE_WITHIN: Duration = Duration::from_secs(2);
 /// What a child may take to end by itself.
 const END_WITHIN: Duration = Duration::from_millis(500);
-/// Frames that wait to be taken.
+/// Parcels that wait to be taken, and bytes of all of them: two of the longest.
 const WAITING_MAX: usize = 64;
+const WAITING_BYTES_MAX: usize = 2 * (FILES_BYTES_MAX + FRAME_BYTES_MAX);
 /// Between two looks at whether an answer is still waited for.
 const ASK_PERIOD: Duration = Duration::from_millis(100);
 /// Bytes read at once.
@@ -73,7 +76,8 @@ pub(crate) struct EarlyEnd {
 enum Event {
     Greeted(Greeting),
     NoGreeting(GreetingError),
-    Said(Box<Parcel>),
+    /// A parcel, and its length in bytes.
+    Said(Box<Parcel>, usize),
     Stopped(Stop),
 }
 
@@ -82,6 +86,9 @@ struct Shared {
     child: Mutex<Child>,
     input: Mutex<Option<ChildStdin>>,
     heard: Lease,
+    coming: Coming,
+    /// Bytes of what waits to be taken.
+    waiting: AtomicUsize,
     banner: Mutex<String>,
 }
 
@@ -105,6 +112,8 @@ impl Session {
             child: Mutex::new(child),
             input: Mutex::new(input),
             heard: Lease::new(SILENCE_MAX, monotonic_ns()),
+            coming: Coming::default(),
+            waiting: AtomicUsize::new(0),
             banner: Mutex::default(),
         });
         let (to_events, events) = sync_channel(WAITING_MAX);
@@ -221,7 +230,10 @@ impl Session {
             return Err(self.stop_error(&stop));
         }
         match self.events.recv_timeout(within) {
-            Ok(Event::Said(parcel)) => Ok(Some(*parcel)),
+            Ok(Event::Said(parcel, bytes)) => {
+                self.shared.waiting.fetch_sub(bytes, Ordering::Relaxed);
+                Ok(Some(*parcel))
+            }
             Ok(Event::Stopped(stop)) => {
                 self.stopped = Some(stop.clone());
                 Err(self.stop_error(&stop))
@@ -232,6 +244,12 @@ impl Session {
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(self.stop_error(&Stop::Ended)),
         }
+    }
+
+    /// Whether an answer has been waited for long enough. One that comes may take longer than one
+    /// that does not.
+    pub fn is_over(&self, patience: Patience) -> bool {
+        patience.is_over(monotonic_ns(), self.shared.coming.last_ns())
     }
 
     /// Waits for what `fits`, and passes over how loads go.
@@ -342,7 +360,7 @@ impl Session {
         match stop {
             Stop::Confused(what) => self.error(Cause::Confused(what.clone())),
             _ => {
-                let message = self.errors();
+                let message = lock(&self.shared.child).errors(Instant::now() + END_WITHIN);
                 self.error(match cause_of_end(None, message) {
                     // After the greeting this is said of another connection.
                     Cause::HostKey { message } | Cause::LogIn { message } => {
@@ -380,10 +398,6 @@ impl Session {
             host: self.host.clone(),
             cause,
         }
-    }
-
-    fn errors(&self) -> String {
-        lock(&self.shared.child).errors(Instant::now() + END_WITHIN)
     }
 
     fn early_end(&self) -> EarlyEnd {
@@ -475,9 +489,12 @@ fn read(
         } else {
             frames.put(bytes);
         }
-        if let Err(what) = pass_on((&mut frames, &mut parcels), received_ns, events, exchanges) {
+        let to = (events, &shared.waiting, exchanges);
+        if let Err(what) = pass_on((&mut frames, &mut parcels), received_ns, to) {
             return Stop::Confused(what);
         }
+        let is_begun = frames.holds_bytes() || parcels.has_begun();
+        shared.coming.came(received_ns, is_begun);
     }
     match shared.heard.left(monotonic_ns()) {
         None => Stop::Silent,
@@ -489,8 +506,7 @@ fn read(
 fn pass_on(
     (frames, parcels): (&mut FrameReader, &mut ParcelReader),
     received_ns: u64,
-    events: &SyncSender<Event>,
-    exchanges: &SyncSender<Exchange>,
+    (events, waiting, exchanges): (&SyncSender<Event>, &AtomicUsize, &SyncSender<Exchange>),
 ) -> Result<(), String> {
     loop {
         let frame = match frames.next_frame() {
@@ -516,7 +532,13 @@ fn pass_on(
             // That it came is all that it says.
             Report::Taking => {}
             _ => {
-                if events.send(Event::Said(Box::new(parcel))).is_err() {
+                let bytes = parcels.length();
+                let before = waiting.fetch_add(bytes, Ordering::Relaxed);
+                if before.saturating_add(bytes) > WAITING_BYTES_MAX {
+                    let mib = WAITING_BYTES_MAX >> 20;
+                    return Err(format!("more than {mib} MiB that nobody had asked for"));
+                }
+                if events.send(Event::Said(Box::new(parcel), bytes)).is_err() {
                     return Ok(());
                 }
             }

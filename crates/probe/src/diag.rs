@@ -1,5 +1,7 @@
 //! Asks the kernel for accept queues: `sock_diag(7)`, bytes in and values out.
 
+use crate::netlink::{self, HEADER_BYTES, Next, u32_at};
+
 /// A listening TCP socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Listening {
@@ -10,37 +12,17 @@ pub(crate) struct Listening {
     pub(crate) limit: u32,
 }
 
-/// What an answer of the kernel ends with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// More messages follow.
-    More,
-    /// That was all.
-    Done,
-    /// The kernel refused, or what came is no answer.
-    Refused,
-}
-
-const HEADER_BYTES: usize = 16;
 const REQUEST_BYTES: usize = HEADER_BYTES + 56;
 /// Shortest message about a socket: up to the two queues.
 const SOCKET_BYTES: usize = 64;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
-/// `NLM_F_REQUEST | NLM_F_DUMP`.
-const FLAGS: u16 = 0x301;
-const DONE: u16 = 3;
-const ERROR: u16 = 2;
 const TCP: u8 = 6;
 /// `1 << TCP_LISTEN`.
 const LISTENING: u32 = 1 << 10;
 
 /// A request for all listening TCP sockets of a family (`AF_INET` or `AF_INET6`).
 pub(crate) fn request(family: u8) -> [u8; REQUEST_BYTES] {
-    let mut bytes = [0; REQUEST_BYTES];
-    bytes[..4].copy_from_slice(&(REQUEST_BYTES as u32).to_ne_bytes());
-    bytes[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
-    bytes[6..8].copy_from_slice(&FLAGS.to_ne_bytes());
-    bytes[8..12].copy_from_slice(&1_u32.to_ne_bytes());
+    let mut bytes: [u8; REQUEST_BYTES] = netlink::request(SOCK_DIAG_BY_FAMILY);
     bytes[16] = family;
     bytes[17] = TCP;
     bytes[20..24].copy_from_slice(&LISTENING.to_ne_bytes());
@@ -48,20 +30,10 @@ pub(crate) fn request(family: u8) -> [u8; REQUEST_BYTES] {
 }
 
 /// Adds the sockets of one datagram of an answer to `found`.
-pub(crate) fn sockets(mut bytes: &[u8], found: &mut Vec<Listening>) -> Next {
-    while let Some(length) = u32_at(bytes, 0).map(|length| length as usize) {
-        let Some(message) = bytes.get(..length).filter(|_| length >= HEADER_BYTES) else {
-            return Next::Refused;
-        };
-        match u16_at(message, 4) {
-            Some(DONE) => return Next::Done,
-            Some(SOCK_DIAG_BY_FAMILY) => found.extend(socket(&message[HEADER_BYTES..])),
-            Some(ERROR) | None => return Next::Refused,
-            Some(_) => {}
-        }
-        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
-    }
-    Next::More
+pub(crate) fn sockets(bytes: &[u8], found: &mut Vec<Listening>) -> Next {
+    netlink::messages(bytes, SOCK_DIAG_BY_FAMILY, |message| {
+        found.extend(socket(message));
+    })
 }
 
 fn socket(message: &[u8]) -> Option<Listening> {
@@ -74,29 +46,13 @@ fn socket(message: &[u8]) -> Option<Listening> {
     })
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    let part = bytes.get(at..at.checked_add(4)?)?;
-    Some(u32::from_ne_bytes(part.try_into().ok()?))
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    let part = bytes.get(at..at.checked_add(2)?)?;
-    Some(u16::from_ne_bytes(part.try_into().ok()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::netlink::message;
 
-    fn message(kind: u16, body: &[u8]) -> Vec<u8> {
-        let length = (HEADER_BYTES + body.len()) as u32;
-        let mut bytes = length.to_ne_bytes().to_vec();
-        bytes.extend(kind.to_ne_bytes());
-        bytes.extend([0; 10]);
-        bytes.extend(body);
-        bytes.resize(bytes.len().next_multiple_of(4), 0);
-        bytes
-    }
+    /// The kind of the last message.
+    const DONE: u16 = 3;
 
     fn body(port: u16, queue: u32, limit: u32) -> Vec<u8> {
         let mut body = vec![0; 72];
@@ -121,19 +77,6 @@ mod tests {
             limit: 511,
         };
         assert_eq!((found.len(), found[0]), (2, first));
-    }
-
-    #[test]
-    fn a_refusal_and_nonsense_end_the_reading() {
-        let mut found = Vec::new();
-        assert_eq!(
-            sockets(&message(ERROR, &[0; 20]), &mut found),
-            Next::Refused
-        );
-        assert_eq!(sockets(&[3, 0, 0, 0], &mut found), Next::Refused);
-        assert_eq!(sockets(&[0xff; 16], &mut found), Next::Refused);
-        assert_eq!(sockets(&[], &mut found), Next::More);
-        assert_eq!(found, []);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use bakeoff_record::CounterSource;
 
-use crate::{addresses, diag, kernel, parse};
+use crate::{addresses, diag, interfaces, kernel, parse};
 
 /// Reads `bytes` as each of the texts. None of them may panic.
 pub fn texts(bytes: &[u8]) {
@@ -18,7 +18,7 @@ pub fn texts(bytes: &[u8]) {
     let _ = kernel::interrupts_apart(bytes);
     let _ = kernel::pressure_us(bytes);
     let _ = kernel::softnet(bytes);
-    let _ = kernel::interfaces(bytes);
+    let _ = kernel::interfaces(bytes, None);
     let _ = kernel::throttled_us(bytes);
     let _ = kernel::groups_with_quota(bytes);
     let _ = kernel::cpus_of_quota(bytes);
@@ -28,6 +28,7 @@ pub fn texts(bytes: &[u8]) {
     let _ = addresses::v4(bytes);
     let _ = addresses::v6(bytes);
     let _ = diag::sockets(bytes, &mut Vec::new());
+    let _ = interfaces::read(bytes, &mut Vec::new());
 }
 
 /// Reads `bytes` as the answer of each server that reports its counters. None of them may panic.

@@ -57,8 +57,9 @@ pub(crate) fn softnet(text: &[u8]) -> Option<Softnet> {
     sum
 }
 
-/// The sums over all network interfaces but loopback of `/proc/net/dev`.
-pub(crate) fn interfaces(text: &[u8]) -> Option<NetCounts> {
+/// The sums over the network interfaces of these names in `/proc/net/dev`, or over all but
+/// loopback.
+pub(crate) fn interfaces(text: &[u8], names: Option<&[String]>) -> Option<NetCounts> {
     let mut sum: Option<NetCounts> = None;
     for line in lines(text) {
         // A large number may follow the colon without a space.
@@ -66,7 +67,12 @@ pub(crate) fn interfaces(text: &[u8]) -> Option<NetCounts> {
             continue;
         };
         let (name, rest) = line.split_at(colon);
-        if name.trim_ascii() == b"lo" {
+        let name = name.trim_ascii();
+        let is_counted = match names {
+            Some(names) => names.iter().any(|one| one.as_bytes() == name),
+            None => name != b"lo",
+        };
+        if !is_counted {
             continue;
         }
         let mut fields = words(rest.get(1..)?);
@@ -208,9 +214,18 @@ mod tests {
             received_dropped: 4,
             sent_dropped: 6,
         };
-        assert_eq!(interfaces(interfaces_text), Some(counts));
-        assert_eq!(interfaces(b"lo: 1 2 3"), None);
-        assert_eq!(interfaces(b"eth0: 1 2 3"), None);
+        assert_eq!(interfaces(interfaces_text, None), Some(counts));
+        let one = NetCounts {
+            received_bytes: 10,
+            sent_bytes: 20,
+            received_dropped: 3,
+            sent_dropped: 4,
+        };
+        let names = ["eth1".to_owned()];
+        assert_eq!(interfaces(interfaces_text, Some(&names)), Some(one));
+        assert_eq!(interfaces(interfaces_text, Some(&[])), None);
+        assert_eq!(interfaces(b"lo: 1 2 3", None), None);
+        assert_eq!(interfaces(b"eth0: 1 2 3", None), None);
         assert_eq!(
             throttled_us(b"nr_throttled 2\nthrottled_usec 1500\n"),
             Some(1500)

@@ -19,10 +19,12 @@ mod file;
 #[doc(hidden)]
 pub mod fuzzing;
 mod host;
+mod interfaces;
 mod kernel;
 mod machine;
 mod member;
 mod more;
+mod netlink;
 mod parse;
 mod probe;
 mod queues;

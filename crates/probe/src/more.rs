@@ -5,6 +5,7 @@ use std::path::Path;
 use bakeoff_record::{HostTick, NetCounts, Pressure, Softnet};
 
 use crate::file::{self, KeptFile};
+use crate::interfaces::Net;
 use crate::{kernel, parse};
 
 /// Readings between two of what changes slowly or costs more.
@@ -23,7 +24,7 @@ pub(crate) struct More {
     memory: Option<KeptFile>,
     pressure: [Option<KeptFile>; 3],
     softnet: Option<KeptFile>,
-    net: Option<KeptFile>,
+    net: Option<Net>,
     conntrack: Option<KeptFile>,
     frequencies: Vec<KeptFile>,
     quotas: Vec<Quota>,
@@ -53,7 +54,7 @@ impl More {
             memory: open("/proc/meminfo"),
             pressure: ["cpu", "memory", "io"].map(|name| open(&format!("/proc/pressure/{name}"))),
             softnet: open("/proc/self/net/softnet_stat"),
-            net: network.then(|| open("/proc/self/net/dev")).flatten(),
+            net: network.then(|| Net::new(buffer)).flatten(),
             conntrack: open("/proc/sys/net/netfilter/nf_conntrack_count"),
             frequencies: frequencies(),
             quotas: quotas(groups, buffer),
@@ -62,14 +63,14 @@ impl More {
             base_net: NetCounts::default(),
         };
         more.base_pressure = more.read_pressure(buffer).unwrap_or_default();
-        more.base_net = read(more.net.as_ref(), buffer, kernel::interfaces).unwrap_or_default();
+        more.base_net = more.read_net(buffer).unwrap_or_default();
         more.base_softnet = read(more.softnet.as_ref(), buffer, kernel::softnet);
         more
     }
 
     /// A reading, without time and processors; what is not due at this one is `None`.
     pub(crate) fn read(&self, index: u64, buffer: &mut Vec<u8>) -> HostTick {
-        let net = read(self.net.as_ref(), buffer, kernel::interfaces);
+        let net = self.read_net(buffer);
         let mut tick = HostTick {
             throttled_us: self.throttled_us(buffer),
             net: net.map(|now| now.since(self.base_net)),
@@ -103,6 +104,10 @@ impl More {
             squeezed: now.squeezed.saturating_sub(base.squeezed),
         });
         tick
+    }
+
+    fn read_net(&self, buffer: &mut Vec<u8>) -> Option<NetCounts> {
+        self.net.as_ref()?.read(buffer)
     }
 
     fn read_pressure(&self, buffer: &mut Vec<u8>) -> Option<Pressure> {

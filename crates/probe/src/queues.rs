@@ -5,14 +5,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 
 use bakeoff_record::{ListenerTick, Role};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
+use rustix::net::AddressFamily;
+use rustix::net::netlink::SOCK_DIAG;
 
-use crate::diag::{self, Listening, Next};
-use crate::kernel;
+use crate::diag::{self, Listening};
+use crate::{kernel, netlink};
 
-/// Datagrams of one answer that are read at the most: each holds tens of sockets.
-const DATAGRAMS_MAX: usize = 64;
-const DATAGRAM_BYTES: usize = 32 * 1024;
 /// Listening sockets stand at the beginning of `/proc/net/tcp`: about a hundred in this.
 const TABLE_BYTES: usize = 16 * 1024;
 
@@ -34,7 +32,7 @@ enum Source {
 impl Queues {
     /// Watches these ports.
     pub(crate) fn new(watched: Vec<(Role, u16)>) -> Self {
-        let source = match open() {
+        let source = match netlink::open(Some(SOCK_DIAG)) {
             Some(socket) if !watched.is_empty() => Source::Diag(socket),
             _ => Source::tables(),
         };
@@ -98,18 +96,7 @@ impl Source {
     }
 }
 
-fn open() -> Option<OwnedFd> {
-    rustix::net::socket_with(
-        AddressFamily::NETLINK,
-        SocketType::DGRAM,
-        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
-        Some(netlink::SOCK_DIAG),
-    )
-    .ok()
-}
-
-/// Asks for the listening sockets of a family; `None` where the kernel does not report. It writes
-/// its answer while it is asked for, so there is nothing to wait for.
+/// Asks for the listening sockets of a family; `None` where the kernel does not report.
 fn ask(
     socket: &OwnedFd,
     family: AddressFamily,
@@ -117,17 +104,9 @@ fn ask(
     found: &mut Vec<Listening>,
 ) -> Option<()> {
     let request = diag::request(u8::try_from(family.as_raw()).ok()?);
-    rustix::net::send(socket, &request, SendFlags::empty()).ok()?;
-    buffer.resize(DATAGRAM_BYTES, 0);
-    for _ in 0..DATAGRAMS_MAX {
-        let (length, _) = rustix::net::recv(socket, &mut buffer[..], RecvFlags::empty()).ok()?;
-        match diag::sockets(&buffer[..length], found) {
-            Next::More => {}
-            Next::Done => return Some(()),
-            Next::Refused => return None,
-        }
-    }
-    None
+    netlink::ask(socket, &request, buffer, |bytes| {
+        diag::sockets(bytes, found)
+    })
 }
 
 fn queue(table: &File, port: u16, buffer: &mut Vec<u8>) -> Option<u64> {

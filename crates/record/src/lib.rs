@@ -20,6 +20,7 @@ mod regular;
 mod samples;
 mod shell;
 mod sketch;
+mod thinned;
 mod trial;
 mod usage;
 mod work;

@@ -212,7 +212,8 @@ pub struct Softnet {
     pub squeezed: u64,
 }
 
-/// What crossed all network interfaces but loopback, since the first tick.
+/// What crossed the network interfaces since the first tick: those that nothing else lies below of,
+/// without loopback.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetCounts {

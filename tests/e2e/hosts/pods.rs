@@ -25,7 +25,8 @@ esac
 /// A file with the pods of this selector as generators.
 fn file(selector: &str) -> String {
     format!(
-        "[hosts.g]\nkubectl = {{ namespace = \"bench\", selector = \"{selector}\" }}\n\
+        "[hosts.home]\naddress = \"127.0.0.1\"\n\
+         [hosts.g]\nkubectl = {{ namespace = \"bench\", selector = \"{selector}\" }}\n\
          [roles]\ngenerators = [\"g\"]\n"
     )
 }
@@ -83,7 +84,7 @@ fn two_pods_are_two_hosts_of_one_load() {
         .iter()
         .map(|host| host["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["home", "g-0", "g-1"]);
+    assert_eq!(names, ["g-0", "g-1", "home"]);
     let same = "[hosts.g-0]\ncommand = [\"env\"]\n[roles]\ngenerators = [\"g\", \"g-0\"]\n";
     let (hosts, _) = pods.split_once("[roles]").unwrap();
     scene.write("same.toml", &format!("{hosts}{same}"));

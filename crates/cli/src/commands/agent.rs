@@ -33,6 +33,7 @@ mod stages;
 
 pub(crate) use look::{LOOK, Look};
 pub(crate) use order::{LoadOrder, Packed};
+pub(crate) use samples::unpacked as unpacked_samples;
 pub(crate) use stage_order::{
     Of, OwnFile, OwnFolder, SetUp, StageFacts, StageOrder, StageReport, Started,
 };

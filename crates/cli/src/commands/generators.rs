@@ -4,15 +4,17 @@
 //! never merged as if it were the whole load.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bakeoff_hosts::{ClockOffset, HostError, Order, Report, Session, monotonic_ns};
+use bakeoff_hosts::{
+    ClockOffset, HostError, Order, Parcel, Patience, Report, Session, monotonic_ns,
+};
 use bakeoff_load::Threads;
 use bakeoff_plan::Load;
 use bakeoff_record::{LoadResult, Usage};
 use bakeoff_report::start_spread_ns;
 
-use super::agent::Packed;
+use super::agent::{Packed, unpacked_samples};
 use crate::exit;
 
 /// How long a host may take to make a load ready, beside the gaps of the ramp: names are resolved,
@@ -22,7 +24,7 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 const RAMP_MOST: Duration = Duration::from_secs(24 * 60 * 60);
 /// From naming the start to the start.
 const START_AFTER_NS: u64 = 500_000_000;
-/// How long a host may take to send its result after the last request can have ended.
+/// How long it may take after the last request can have ended until the result of a host comes.
 const RESULT_WITHIN: Duration = Duration::from_secs(30);
 /// Between two looks at whether to stop.
 const LOOK_PERIOD: Duration = Duration::from_millis(100);
@@ -212,7 +214,7 @@ fn collect(
     let start = Duration::from_nanos(start_ns.saturating_sub(monotonic_ns()));
     let within = start + Duration::from_secs_f64(length_s) + RESULT_WITHIN;
     let limits = Limits {
-        end: Instant::now() + within,
+        patience: Patience::new(within, monotonic_ns()),
         after_halt: Duration::from_secs_f64(load.timeout_s) + RESULT_WITHIN,
     };
     std::thread::scope(|scope| {
@@ -246,8 +248,7 @@ fn collect(
 /// How long the result of a host is waited for, whatever else it says.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
-    /// Until then at the most.
-    end: Instant,
+    patience: Patience,
     /// From a halt on.
     after_halt: Duration,
 }
@@ -267,36 +268,36 @@ fn of_one(
     live: &Live,
 ) -> Collected {
     let mut began_ns = None;
-    let mut end = limits.end;
+    let mut patience = limits.patience;
     let mut halted = false;
     let result = loop {
         if stop.load(Ordering::Relaxed) && !halted {
             halted = true;
-            end = end.min(Instant::now() + limits.after_halt);
+            patience = patience.or_sooner(limits.after_halt, monotonic_ns());
             if let Err(error) = session.send(&Order::Halt) {
                 break Err(error);
             }
         }
-        if Instant::now() >= end {
+        if session.is_over(patience) {
             break Err(session.late("send its result", RESULT_WITHIN));
         }
-        match session.receive(LOOK_PERIOD) {
-            Ok(None) => {}
-            Ok(Some(Report::Live { ok, errors })) => {
+        let Parcel { report, files } = match session.receive_parcel(LOOK_PERIOD) {
+            Ok(None) => continue,
+            Ok(Some(parcel)) => parcel,
+            Err(error) => break Err(error),
+        };
+        match report {
+            Report::Live { ok, errors } => {
                 live.ok.store(ok, Ordering::Relaxed);
                 live.errors.store(errors, Ordering::Relaxed);
             }
-            Ok(Some(Report::Began { at_ns })) => began_ns = Some(at_ns),
-            Ok(Some(Report::Result { result, usage })) => match serde_json::from_value(result) {
-                Ok(result) => {
-                    let usage = usage.and_then(|usage| serde_json::from_value(usage).ok());
-                    break Ok((Box::new(result), usage));
-                }
+            Report::Began { at_ns } => began_ns = Some(at_ns),
+            Report::Result { result, .. } => match serde_json::from_value(result) {
+                Ok(result) => break Ok((Box::new(result), unpacked_samples(&files))),
                 Err(error) => break Err(session.confused(&format!("a bad result: {error}"))),
             },
-            Ok(Some(Report::Refused { why, usage })) => break Err(session.refused(why, usage)),
-            Ok(Some(_)) => break Err(session.confused("another answer")),
-            Err(error) => break Err(error),
+            Report::Refused { why, usage } => break Err(session.refused(why, usage)),
+            _ => break Err(session.confused("another answer")),
         }
     };
     Collected {

@@ -3,12 +3,13 @@
 pub(crate) mod addresses;
 mod check;
 pub(crate) mod links;
+pub(crate) mod listens;
 mod manifest;
 mod reached;
 
 pub(crate) use check::{Found, Reached, aligned, carry_out as check, offset, reach};
 pub(crate) use manifest::carry_out as manifest;
 pub(crate) use reached::{
-    Allowed, Wanted, aliases, expanded, generators, half, kernel_of, kernels, opened, own, owner,
-    read, usable_cpus,
+    Allowed, Wanted, aliases, at_once, expanded, generators, half, kernel_of, kernels, opened, own,
+    owner, read, usable_cpus,
 };

@@ -34,7 +34,7 @@ use bakeoff_stage::Listening;
 
 use super::agent;
 use super::generators::{self, Engine, Together, Watch};
-use super::hosts::links;
+use super::hosts::{at_once, links};
 pub(super) use opened::Campaign;
 use site::FarSite;
 use stage::{FarHost, Gone};
@@ -247,7 +247,7 @@ impl Shared {
 
     /// Reaches the hosts again that were lost since an earlier load began, in one attempt.
     fn reach_again(&self, sessions: &mut [Option<Session>]) -> Result<(), HostError> {
-        for (place, slot) in self.places.iter().zip(sessions) {
+        let reached = at_once(self.places.iter().zip(sessions), |(place, slot)| {
             // Between two loads nobody asks it for anything, so that its end is not known.
             if slot.as_mut().is_some_and(|it| it.check().is_err()) {
                 *slot = None;
@@ -255,8 +255,9 @@ impl Shared {
             if slot.is_none() {
                 *slot = Some(open(place, &self.own, &self.owner)?);
             }
-        }
-        Ok(())
+            Ok(())
+        });
+        reached.into_iter().collect()
     }
 
     /// Carries out a load on all hosts; a host that was lost has no session any more.

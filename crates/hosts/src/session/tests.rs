@@ -58,3 +58,45 @@ fn an_agent_that_has_ended_and_one_that_is_silent_are_found_out() {
         assert_eq!((cause.code(), cause.is_loss()), (code, is_loss), "{cause}");
     }
 }
+
+/// What comes of a report with a file of 9 bytes where so many bytes wait already: the bytes that
+/// were passed on and then wait, or why the agent is given up.
+fn passed_on(before: usize) -> Result<(Option<usize>, usize), String> {
+    let (events, taken) = sync_channel(WAITING_MAX);
+    let (exchanges, _) = sync_channel(WAITING_MAX);
+    let waiting = AtomicUsize::new(before);
+    let mut frames = FrameReader::default();
+    for frame in [
+        Frame::Json(serde_json::to_vec(&with_file()).unwrap()),
+        Frame::Raw(vec![0; 9]),
+    ] {
+        let mut bytes = Vec::new();
+        write_frame(&mut bytes, &frame, || {}).unwrap();
+        frames.put(&bytes);
+    }
+    let to = (&events, &waiting, &exchanges);
+    pass_on((&mut frames, &mut ParcelReader::default()), 1, to)?;
+    let bytes = taken.try_iter().find_map(|event| match event {
+        Event::Said(_, bytes) => Some(bytes),
+        _ => None,
+    });
+    Ok((bytes, waiting.into_inner()))
+}
+
+fn with_file() -> Report {
+    Report::Staged {
+        report: serde_json::Value::Null,
+        files: 1,
+    }
+}
+
+/// Nobody takes what it sends, as between two trials.
+#[test]
+fn an_agent_that_sends_without_being_asked_does_not_fill_the_memory() {
+    let length = serde_json::to_vec(&with_file()).unwrap().len() + 9;
+    assert_eq!(passed_on(0), Ok((Some(length), length)));
+    let most = WAITING_BYTES_MAX - length;
+    assert_eq!(passed_on(most), Ok((Some(length), WAITING_BYTES_MAX)));
+    let why = passed_on(most + 1).unwrap_err();
+    assert!(why.contains("640 MiB that nobody had asked for"), "{why}");
+}

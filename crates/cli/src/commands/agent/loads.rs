@@ -100,12 +100,12 @@ impl Loads {
         let running = thread
             .spawn(move || {
                 // Here, as a resolver may be silent for longer than home waits for an answer.
-                let report = match order.unpack(&files) {
+                let (report, samples) = match order.unpack(&files) {
                     Ok(unpacked) => carry_out(unpacked, &held, &outbox),
-                    Err(error) => refused(format!("{error:#}"), true),
+                    Err(error) => without_samples(refused(format!("{error:#}"), true)),
                 };
                 // Whoever no longer listens is noticed by the end of the input.
-                if let Err(error) = outbox.send(&report)
+                if let Err(error) = outbox.send_with_files(&report, samples)
                     && error.kind() == ErrorKind::FileTooLarge
                 {
                     let _ = outbox.send(&refused(format!("send the result: {error}"), false));
@@ -134,15 +134,22 @@ impl Loads {
     }
 }
 
+/// A report, and samples in parts.
+type Ended = (Report, Vec<Vec<u8>>);
+
+fn without_samples(report: Report) -> Ended {
+    (report, Vec::new())
+}
+
 /// Carries out a load, reports on it, and returns the last report.
-fn carry_out(unpacked: Unpacked, control: &Arc<Control>, outbox: &Outbox) -> Report {
+fn carry_out(unpacked: Unpacked, control: &Arc<Control>, outbox: &Outbox) -> Ended {
     let Unpacked { spec, kept } = unpacked;
     let threads = spec.threads.count;
     let samples = Samples::of(&spec.load);
     let engine = run(spec, control.clone());
     let engine = match engine {
         Ok(engine) => engine,
-        Err(error) => return refused(error, false),
+        Err(error) => return without_samples(refused(error, false)),
     };
     let (mut said_ready, mut said_began) = (false, None);
     let mut live_at = Instant::now() + LIVE_PERIOD;
@@ -163,11 +170,12 @@ fn carry_out(unpacked: Unpacked, control: &Arc<Control>, outbox: &Outbox) -> Rep
     // Certificates are read from them until the engine has ended.
     drop(kept);
     say_began(control, said_began, outbox);
-    match engine.join() {
+    without_samples(match engine.join() {
         Ok(Ok(result)) => match serde_json::to_value(&result) {
             Ok(result) => {
-                let usage = samples.end(control.window().map(|(start, _)| start));
-                Report::Result { result, usage }
+                let samples = samples.end(control.window().map(|(start, _)| start));
+                let files = u32::try_from(samples.len()).unwrap_or(u32::MAX);
+                return (Report::Result { result, files }, samples);
             }
             Err(error) => refused(error, false),
         },
@@ -176,7 +184,7 @@ fn carry_out(unpacked: Unpacked, control: &Arc<Control>, outbox: &Outbox) -> Rep
             refused(error, usage)
         }
         Err(_) => refused(LoadError::Panicked, false),
-    }
+    })
 }
 
 /// Says when the load began, and again where another thread began later. Returns what was said.

@@ -11,8 +11,7 @@ use bakeoff_conduct::{Edge, Finding, FirstAnswers, Part, Programs, RolesHere};
 use bakeoff_origin::Counts;
 use bakeoff_plan::{Contender, Pinning, Plan, Protocol, Request, Workload};
 use bakeoff_record::{
-    AnswerCheck, GrownFile, Machine, Pinned, ServerFacts, Step, StopFacts, TrialEnd, Usage, When,
-    Work,
+    AnswerCheck, GrownFile, Machine, Pinned, ServerFacts, Step, StopFacts, TrialEnd, When, Work,
 };
 use bakeoff_stage::Leads;
 use serde::{Deserialize, Serialize};
@@ -135,13 +134,14 @@ pub(crate) enum StageReport {
     /// A step of a start begins; the answer is still to come.
     Step(Step),
     Started(Box<Started>),
-    /// The body follows as a file.
+    /// The body follows as files, in parts.
     Fetched(Box<AnswerCheck>),
     Work(Box<Work>),
     Grown(Vec<GrownFile>),
     LogTail(String),
     OriginCounts(Option<Box<Counts>>),
-    Usage(Box<Usage>),
+    /// What was sampled follows as files: one text in parts.
+    Sampled,
     Stopped {
         stopped: Result<Option<StopFacts>, TrialEnd>,
         /// Names of the logs, which follow.

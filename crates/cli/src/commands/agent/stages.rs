@@ -14,13 +14,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use bakeoff_conduct::{Here, Part, Programs, Roles, Site as _, Staged, StartFailed, StartOrder};
-use bakeoff_hosts::{Cause, Outbox, Report, monotonic_ns};
+use bakeoff_hosts::{Cause, Outbox, Report, in_parts, monotonic_ns};
 use bakeoff_record::{Machine, private_folder};
 use bakeoff_stage::{Listening, Servers, StageError, host, leftovers};
 
 use super::loads::Files;
 use super::own_folders::OwnFolders;
 use super::refused;
+use super::samples;
 use super::stage_order::{Of, SetUp, StageFacts, StageOrder, StageReport, Started};
 use crate::paths::must_be_text;
 use crate::run_folder::RunFolder;
@@ -380,7 +381,7 @@ impl Worker {
                 match staged.fetch(&request, protocol, when, within) {
                     Ok(fetched) => {
                         let check = StageReport::Fetched(Box::new(fetched.check));
-                        return (check, vec![fetched.body]);
+                        return (check, in_parts(&fetched.body));
                     }
                     Err(end) => StageReport::Failed(end),
                 }
@@ -408,7 +409,11 @@ impl Worker {
                 StageReport::Done
             }
             Of::Sampled { start_ns } => {
-                StageReport::Usage(Box::new(staged.sampled(start_ns.map(instant))))
+                let usage = staged.sampled(start_ns.map(instant));
+                return match samples::packed(usage) {
+                    Some(parts) => (StageReport::Sampled, parts),
+                    None => without_files(StageReport::Cannot("write samples".to_owned())),
+                };
             }
             Of::Stop => return self.stop(),
             Of::Drop => {

@@ -1,16 +1,16 @@
 //! `bakeoff hosts check FILE`: reaches every host, and reports on what it found.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::time::Duration;
 
-use bakeoff_hosts::{Cause, ClockOffset, HostError, Order, Report, Session};
+use bakeoff_hosts::{ClockOffset, HostError, Order, Report, Session, Way};
 use bakeoff_plan::{HOME, HostWay, Hosts};
 use bakeoff_record::Machine;
 use serde_json::{Value, json};
 
 use super::links::{self, Link};
-use super::reached::{self, ANSWER_WITHIN, Wanted, expanded, open_all, own, owner, read};
+use super::listens;
+use super::reached::{self, ANSWER_WITHIN, Wanted, at_once, expanded, open_all, own, owner, read};
 use crate::flags::{HostsCheckFlags, HostsFormat};
 use crate::interrupt::Interrupt;
 use crate::{exit, output};
@@ -42,9 +42,12 @@ pub(crate) fn carry_out(flags: &HostsCheckFlags) -> anyhow::Result<u8> {
     let interrupt = Interrupt::listen()?;
     let mut found = reach(&hosts)?;
     let mut links = Vec::new();
-    let mut problems: Vec<HostError> = Vec::new();
+    let mut problems = unusable_addresses(&found);
     if !flags.no_links && !interrupt.came() {
-        (links, problems) = measure_links(&hosts, &mut found, &|| interrupt.came());
+        match measure_links(&hosts, &mut found, &|| interrupt.came()) {
+            Ok(measured) => links = measured,
+            Err(error) => problems.push(error),
+        }
     }
     let is_fine = found.iter().all(|host| host.state.is_ok())
         && problems.is_empty()
@@ -92,14 +95,18 @@ pub(crate) fn reach(hosts: &Hosts) -> anyhow::Result<Vec<Found>> {
     }
     Wanted::must_differ(wanted.iter())?;
     let opened = open_all(&wanted, &own, &owner());
-    for (wanted, opened) in wanted.into_iter().zip(opened) {
-        let state = opened.and_then(|(session, set_up)| ask(session, set_up));
+    let asked = at_once(opened, |opened| {
+        opened.and_then(|(session, set_up)| ask(session, set_up))
+    });
+    for (wanted, state) in wanted.into_iter().zip(asked) {
+        let is_home = wanted.place.way == Way::Home;
         let said = state.as_ref().ok().and_then(|reached| {
             let hello = reached.session.hello()?;
-            let Report::Hello { address, .. } = hello else {
-                return None;
-            };
-            address.clone()
+            match hello {
+                // A session at home came over nothing: it has the address of where you logged in.
+                Report::Hello { address, .. } if !is_home => address.clone(),
+                _ => None,
+            }
         });
         found.push(Found {
             roles: roles_of(hosts, &wanted.entry),
@@ -158,20 +165,28 @@ fn ask(mut session: Session, set_up: Duration) -> Result<Reached, HostError> {
     })
 }
 
-/// Measures every link from a generator to the server's host; the problems are those of the
-/// server's end.
+/// What is wrong with the addresses of hosts where servers or the upstream of a campaign listen.
+fn unusable_addresses(found: &[Found]) -> Vec<HostError> {
+    let listens = |role: &&str| *role == "server" || *role == "origin";
+    let reached = found.iter().filter(|host| host.state.is_ok());
+    let reached = reached.filter(|host| host.roles.iter().any(listens));
+    let problem = |host: &Found| {
+        let cause = listens::at(&host.name, host.address.as_deref()).err()?;
+        let host = host.name.clone();
+        Some(HostError { host, cause })
+    };
+    reached.filter_map(problem).collect()
+}
+
+/// Measures every link from a generator to the server's host; the error is of the server's end.
 fn measure_links(
     hosts: &Hosts,
     found: &mut [Found],
     should_stop: &dyn Fn() -> bool,
-) -> (Vec<Link>, Vec<HostError>) {
+) -> Result<Vec<Link>, HostError> {
     let server = hosts.roles.server.as_str();
     let (at_server, others): (Vec<&mut Found>, Vec<&mut Found>) =
         found.iter_mut().partition(|host| host.name == server);
-    // Said already.
-    let Some(at_server) = at_server.into_iter().find(|host| host.state.is_ok()) else {
-        return (Vec::new(), Vec::new());
-    };
     let generators = others
         .into_iter()
         .filter(|host| host.roles.contains(&"generator"));
@@ -179,31 +194,18 @@ fn measure_links(
         .filter_map(|host| host.state.as_mut().ok())
         .map(|reached| &mut reached.session)
         .collect();
-    // A generator on the server's own host has no link to it.
-    if sessions.is_empty() {
-        return (Vec::new(), Vec::new());
-    }
-    let address = at_server.address.as_deref().and_then(resolved);
-    let Some(address) = address else {
-        let unreached = HostError {
-            host: server.to_owned(),
-            cause: Cause::NoAddress,
-        };
-        return (Vec::new(), vec![unreached]);
+    let Some(at_server) = at_server.into_iter().next() else {
+        return Ok(Vec::new());
     };
-    let Ok(reached) = &mut at_server.state else {
-        return (Vec::new(), Vec::new());
-    };
-    match links::measure_all(&mut reached.session, address, &mut sessions, should_stop) {
-        Ok(measured) => (measured, Vec::new()),
-        Err(error) => (Vec::new(), vec![error]),
+    let address = listens::at(server, at_server.address.as_deref());
+    match (&mut at_server.state, address) {
+        // A generator on the server's own host has no link to it.
+        (Ok(reached), Ok(address)) if !sessions.is_empty() => {
+            links::measure_all(&mut reached.session, address, &mut sessions, should_stop)
+        }
+        // Said already.
+        _ => Ok(Vec::new()),
     }
-}
-
-fn resolved(address: &str) -> Option<IpAddr> {
-    use std::net::ToSocketAddrs as _;
-    let found = (address, 0).to_socket_addrs().ok()?.next()?;
-    Some(found.ip())
 }
 
 fn text(found: &[Found], links: &[Link], problems: &[HostError], addresses: bool) -> String {
@@ -409,6 +411,8 @@ fn problem(error: &HostError, addresses: bool) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_hosts::Cause;
+
     use super::*;
 
     #[test]

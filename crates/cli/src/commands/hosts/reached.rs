@@ -273,24 +273,28 @@ pub(super) fn open_all(
     own: &Own,
     owner: &str,
 ) -> Vec<Result<(Session, Duration), HostError>> {
+    at_once(wanted, |wanted| {
+        let since = Instant::now();
+        let session = open(&wanted.place, own, owner)?;
+        Ok((session, since.elapsed()))
+    })
+}
+
+/// Does something with each of them at the same time: what a host takes to answer is mostly its
+/// way. Returns what came of it, in their order.
+pub(crate) fn at_once<T: Send, R: Send>(
+    all: impl IntoIterator<Item = T>,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    let work = &work;
     std::thread::scope(|scope| {
-        let threads: Vec<_> = wanted
-            .iter()
-            .map(|wanted| {
-                scope.spawn(|| {
-                    let since = Instant::now();
-                    let session = open(&wanted.place, own, owner)?;
-                    Ok((session, since.elapsed()))
-                })
-            })
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| match thread.join() {
-                Ok(opened) => opened,
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-            .collect()
+        let begun = all.into_iter().map(|one| scope.spawn(move || work(one)));
+        let begun: Vec<_> = begun.collect();
+        let done = begun.into_iter().map(|thread| match thread.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        done.collect()
     })
 }
 
@@ -342,6 +346,17 @@ mod tests {
         assert_eq!(unlimited, Some((vec![1], None)));
         assert_eq!(of(json!({ "open_files": files })), None);
         assert_eq!(of(Value::Null), None);
+    }
+
+    /// None of them would end if the second began after the first.
+    #[test]
+    fn hosts_are_asked_at_the_same_time_and_answer_in_their_order() {
+        let all_there = std::sync::Barrier::new(3);
+        let done = at_once([3, 1, 2], |number| {
+            all_there.wait();
+            number * 10
+        });
+        assert_eq!(done, [30, 10, 20]);
     }
 
     #[track_caller]

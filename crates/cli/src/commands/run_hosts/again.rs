@@ -110,7 +110,6 @@ mod tests {
             open_files: Vec::new(),
         };
         let mut sessions = [Some(open(&place, &own, "ada").unwrap())];
-        scripts::end_first(folder.path());
         shared.reach_again(&mut sessions).unwrap();
         assert_eq!(scripts::starts(folder.path()), 2);
         assert!(sessions[0].is_some());

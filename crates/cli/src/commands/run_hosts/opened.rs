@@ -1,6 +1,5 @@
 //! From a file of hosts to hosts that are ready for a campaign.
 
-use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -62,20 +61,23 @@ impl Far {
         let far = far_server.into_iter().chain(far_origin.filter(|_| proxied));
         let far: Vec<Wanted> = far.cloned().collect();
         let mut addresses = hosts::addresses::of_file(&hosts);
-        let (mut set_up, mut said) = (Vec::new(), Vec::new());
-        for (wanted, session) in far.iter().zip(sessions(&far, &own, &owner)?) {
+        let (of_stages, mut sessions) = all_sessions(&far, &wanted, &own, &owner)?;
+        let (mut stages, mut said) = (Vec::new(), Vec::new());
+        for (wanted, session) in far.iter().zip(of_stages) {
             hosts::addresses::add_of(&mut addresses, &session);
             said.push((wanted.place.name.clone(), hosts::kernel_of(&session)));
-            let stage = stage_of(wanted, &hosts, campaign)?;
             let at = (wanted.place.clone(), session);
-            let by = (own.clone(), owner.clone());
-            let made = FarHost::set_up(at, by, stage, campaign.folder.to_owned());
-            set_up.push(Arc::new(made.map_err(not_asked)?));
+            stages.push((at, stage_of(wanted, &hosts, campaign)?));
         }
+        let set_up = hosts::at_once(stages, |(at, stage)| {
+            let by = (own.clone(), owner.clone());
+            FarHost::set_up(at, by, stage, campaign.folder.to_owned()).map(Arc::new)
+        });
+        let set_up = set_up.into_iter().collect::<Result<Vec<_>, _>>();
+        let set_up = set_up.map_err(not_asked)?;
         let named = |name: &str| set_up.iter().find(|host| host.place.name == name).cloned();
-        // After the stages, beside which a generator may be on the same host.
-        let mut sessions = sessions(&wanted, &own, &owner)?;
-        let allowed: Result<Vec<Allowed>, _> = sessions.iter_mut().map(Allowed::on).collect();
+        let allowed = hosts::at_once(&mut sessions, Allowed::on).into_iter();
+        let allowed: Result<Vec<Allowed>, _> = allowed.collect();
         let allowed = allowed.map_err(exit::not_valid)?;
         let engines = engines::of(&sessions, &allowed, &wanted, roles, campaign.plan)?;
         for session in &sessions {
@@ -162,6 +164,27 @@ fn sessions(wanted: &[Wanted], own: &Own, owner: &str) -> anyhow::Result<Vec<Ses
     Ok(opened.into_iter().map(|(session, _)| session).collect())
 }
 
+/// Sessions for the stages of these hosts, and for generators. All are opened at once, but for a
+/// generator on the host of a stage: its agent takes the program that was copied for the other one.
+fn all_sessions(
+    far: &[Wanted],
+    generators: &[Wanted],
+    own: &Own,
+    owner: &str,
+) -> anyhow::Result<(Vec<Session>, Vec<Session>)> {
+    let is_beside = |one: &Wanted| far.iter().any(|stage| stage.place == one.place);
+    let (beside, apart): (Vec<Wanted>, Vec<Wanted>) =
+        generators.iter().cloned().partition(is_beside);
+    let mut of_stages = sessions(&[far, &apart].concat(), own, owner)?;
+    let mut apart = of_stages.split_off(far.len()).into_iter();
+    let mut beside = sessions(&beside, own, owner)?.into_iter();
+    let of_generators = generators.iter().filter_map(|one| match is_beside(one) {
+        true => beside.next(),
+        false => apart.next(),
+    });
+    Ok((of_stages, of_generators.collect()))
+}
+
 /// What a host with servers is set up with.
 fn stage_of(
     wanted: &Wanted,
@@ -170,10 +193,15 @@ fn stage_of(
 ) -> anyhow::Result<(SetUp, Vec<Vec<u8>>)> {
     let name = &wanted.entry;
     let text = wanted.address.as_deref();
-    let (address, names) = match text.map(|text| (text, text.parse::<IpAddr>())) {
+    let (address, names) = match text {
+        // Its agent may know by which one it was reached.
         None => (None, Vec::new()),
-        Some((_, Ok(address))) => (Some(address), Vec::new()),
-        Some((text, Err(_))) => (Some(resolved(name, text)?), vec![text.to_owned()]),
+        Some(text) => {
+            let at = hosts::listens::at(name, Some(text));
+            let at = at.map_err(|cause| exit::usage(format!("host {name}: {cause}")))?;
+            let is_name = text.parse() != Ok(at);
+            (Some(at), Vec::from_iter(is_name.then(|| text.to_owned())))
+        }
     };
     let has_servers = hosts.roles.server == *name;
     let (library, mut files) = match has_servers {
@@ -202,37 +230,21 @@ fn stage_of(
     Ok((set_up, files))
 }
 
-/// The address of a host that has a name.
-fn resolved(host: &str, name: &str) -> anyhow::Result<IpAddr> {
-    let fail = |why: &str| {
-        exit::usage(format!(
-            "host {host}: its address `{name}` is no IP address and cannot be resolved here ({why})"
-        ))
-    };
-    let mut found = (name, 0)
-        .to_socket_addrs()
-        .map_err(|error| fail(&error.to_string()))?;
-    found
-        .next()
-        .map(|it| it.ip())
-        .ok_or_else(|| fail("nothing was found"))
-}
-
 /// Where servers of this machine listen.
 fn listening(file: &Path, hosts: &Hosts) -> anyhow::Result<Listening> {
     let home = hosts.hosts.iter().find(|it| it.way == HostWay::Home);
-    let fail = |found: &str| {
+    let text = home.and_then(|home| home.address.as_deref());
+    let address = hosts::listens::at(HOME, text).map_err(|_| {
+        let found = match text {
+            Some(text) => format!("`{text}` is no IP address"),
+            None => format!("`hosts.{HOME}` has no address"),
+        };
         exit::usage(format!(
             "{}: {found}; generators need an address of this machine: write `[hosts.{HOME}]` with \
              `address = \"10.0.0.1\"`",
             file.display()
         ))
-    };
-    let text = home.and_then(|home| home.address.as_deref());
-    let text = text.ok_or_else(|| fail(&format!("`hosts.{HOME}` has no address")))?;
-    let address: IpAddr = text
-        .parse()
-        .map_err(|_| fail(&format!("`{text}` is no IP address")))?;
+    })?;
     Ok(Listening {
         address,
         names: Vec::new(),

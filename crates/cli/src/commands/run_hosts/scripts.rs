@@ -5,8 +5,9 @@ use std::path::Path;
 
 use bakeoff_hosts::{Frame, Greeting, Own, Place, Report, Way, write_frame};
 
-/// A host whose first agent lives until [`end_first`]; every later one says `more` behind its
-/// `hello` and lives. Both greet as this program. Each start leaves a line in `starts`.
+/// A host whose first agent ends when it has been asked for something; every later one says `more`
+/// behind its `hello` and lives on. Both greet as this program. Each start leaves a line in
+/// `starts`.
 pub(super) fn host_that_ends(folder: &Path, own: &Own, more: &[Report]) -> Place {
     let hello = Report::Hello {
         cpus: 2,
@@ -18,10 +19,13 @@ pub(super) fn host_that_ends(folder: &Path, own: &Own, more: &[Report]) -> Place
     fs::write(folder.join("first"), said(own, &[&hello])).expect("a file");
     let all: Vec<&Report> = std::iter::once(&hello).chain(more).collect();
     fs::write(folder.join("later"), said(own, &all)).expect("a file");
-    // The last word is the program, which is left out.
+    fs::write(folder.join("alive"), framed(&Report::Taking)).expect("a file");
+    // The shell keeps its output open, whose end is that of the session. It answers no pings, and
+    // says otherwise that it lives. The last word is the program, which is left out.
     let script = format!(
-        "cd '{}' && echo >> starts && if test -e again; then cat later; exec cat > /dev/null; \
-         else touch again && cat first && until test -e end; do sleep 0.01; done; fi",
+        "cd '{}' && echo >> starts && if test -e again; then cat later; \
+         while cat alive && sleep 1; do :; done & cat > /dev/null; kill $!; \
+         else touch again && cat first && dd bs=1 count=1 > /dev/null 2>&1; fi",
         folder.display()
     );
     Place {
@@ -29,11 +33,6 @@ pub(super) fn host_that_ends(folder: &Path, own: &Own, more: &[Report]) -> Place
         way: Way::Command(["sh", "-c", &script, "-"].map(str::to_owned).to_vec()),
         program: Some("/bakeoff".to_owned()),
     }
-}
-
-/// Ends the first agent.
-pub(super) fn end_first(folder: &Path) {
-    fs::write(folder.join("end"), "").expect("a file");
 }
 
 /// How many agents were started there.
@@ -50,8 +49,14 @@ fn said(own: &Own, reports: &[&Report]) -> Vec<u8> {
     };
     let mut bytes = format!("{greeting}\n").into_bytes();
     for report in reports {
-        let frame = Frame::Json(serde_json::to_vec(report).expect("JSON"));
-        write_frame(&mut bytes, &frame, || {}).expect("room");
+        bytes.extend(framed(report));
     }
+    bytes
+}
+
+fn framed(report: &Report) -> Vec<u8> {
+    let frame = Frame::Json(serde_json::to_vec(report).expect("JSON"));
+    let mut bytes = Vec::new();
+    write_frame(&mut bytes, &frame, || {}).expect("room");
     bytes
 }

@@ -20,13 +20,13 @@ use bakeoff_stage::Fetched;
 
 use super::reading;
 use super::stage::{FarHost, Gone, keep, lost};
-use crate::commands::agent::{Of, StageOrder, StageReport, Started};
+use crate::commands::agent::{Of, StageOrder, StageReport, Started, unpacked_samples};
 
 /// What may take as long as commands of the user's own.
 const START_WITHIN: Duration = Duration::from_secs(300);
 /// What asking all contenders may take.
 const FIRST_WITHIN: Duration = Duration::from_secs(3600);
-/// What the rest may take, beside what it is given itself.
+/// What the rest may take until its answer comes, beside what it is given itself.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// Another host as a site.
@@ -197,9 +197,9 @@ impl Staged for FarStaged {
             message: None,
         };
         match self.host.ask(&order, within + ANSWER_WITHIN) {
-            Ok((StageReport::Fetched(check), mut files)) if !files.is_empty() => Ok(Fetched {
+            Ok((StageReport::Fetched(check), files)) if !files.is_empty() => Ok(Fetched {
                 check: *check,
-                body: files.swap_remove(0),
+                body: files.concat(),
             }),
             Ok((StageReport::Failed(end), _)) => Err(self.host.named(end)),
             Ok((other, _)) => Err(failed(self.host.other(&other).to_string())),
@@ -307,8 +307,9 @@ impl Staged for FarStaged {
         *clocks.unwrap_or_else(PoisonError::into_inner) = (before, after);
         let start_ns = start.zip(before);
         let start_ns = start_ns.and_then(|(start, clock)| clock.theirs(monotonic_of(start)));
-        match self.ask(Of::Sampled { start_ns }) {
-            Ok(StageReport::Usage(usage)) => *usage,
+        let order = StageOrder::OfContestant(Of::Sampled { start_ns });
+        match self.host.ask(&order, ANSWER_WITHIN) {
+            Ok((StageReport::Sampled, files)) => unpacked_samples(&files).unwrap_or_default(),
             _ => Usage::default(),
         }
     }

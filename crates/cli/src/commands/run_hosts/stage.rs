@@ -6,10 +6,12 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bakeoff_conduct::{Programs, SiteError};
-use bakeoff_hosts::{ClockOffset, HostError, Order, Own, Place, Report, Session, open};
+use bakeoff_hosts::{
+    ClockOffset, HostError, Order, Own, Patience, Place, Report, Session, monotonic_ns, open,
+};
 use bakeoff_plan::Plan;
 use bakeoff_record::{LostHost, Step, TrialEnd};
 use bakeoff_stage::host;
@@ -333,7 +335,7 @@ impl State {
             for file in files {
                 session.send_file(file.clone())?;
             }
-            let end = Instant::now() + within;
+            let patience = Patience::new(within, monotonic_ns());
             loop {
                 match next(session)? {
                     Some((StageReport::Step(begun), _)) => step(begun),
@@ -347,7 +349,7 @@ impl State {
                 if can_wait && host::is_interrupted() {
                     return Err(session.late("answer before it was interrupted", within));
                 }
-                if Instant::now() >= end {
+                if session.is_over(patience) {
                     return Err(session.late("answer", within));
                 }
             }
@@ -481,7 +483,6 @@ mod tests {
         let own = Own::find().unwrap();
         let host = host_at(scripts::host_that_ends(folder.path(), &own, &[ready]));
         host.state().session = Some(open(&host.place, &own, "ada").unwrap());
-        scripts::end_first(folder.path());
         host.begin().unwrap();
         assert_eq!(scripts::starts(folder.path()), 2);
         assert!(host.facts().is_some());
