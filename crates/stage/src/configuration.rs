@@ -9,7 +9,7 @@ use bakeoff_record::{ConfigChange, Step, read_regular_text};
 use crate::error::{Cause, StageError};
 use crate::files::{self, Access};
 use crate::found::Found;
-use crate::own::{Changed, FILE_BYTES_MAX, OwnFiles, Ports, Said, Tools};
+use crate::own::{Changed, FILE_BYTES_MAX, OwnFiles, Ports, Said, Taken, Tools};
 use crate::server::Server;
 use crate::template::{self, Variables};
 use crate::user::User;
@@ -188,7 +188,7 @@ impl Configuration {
             variables,
             ports: &ports,
             user,
-            parts: &BTreeSet::new(),
+            taken: &Taken::default(),
             blocks: &BTreeSet::new(),
             said: Said::NOTHING,
             served: &[],

@@ -29,13 +29,13 @@ use bakeoff_record::{ConfigChange, Step};
 
 use crate::error::{Cause, StageError};
 use crate::files::{self, Access};
-use crate::statements::{self, Statement};
 use crate::template::{self, Variables};
 use crate::user::User;
 use regex_lite::Regex;
 
 pub use along::{Along, AlongFile, Leads, with_leads};
 use edit::Edit;
+pub(crate) use includes::Taken;
 use includes::{Found, Includes};
 pub(crate) use ports::Ports;
 use rules::Rule;
@@ -92,8 +92,8 @@ pub(crate) struct Tools<'a> {
     pub(crate) ports: &'a Ports,
     /// Whom the server runs as, if not as bakeoff does.
     pub(crate) user: Option<&'a User>,
-    /// First words of what stands at the top of files that are taken in.
-    pub(crate) parts: &'a BTreeSet<String>,
+    /// What blocks say, through files that they take in too.
+    pub(crate) taken: &'a Taken<'a>,
     /// Names of blocks in all files that lines can name in place of an address.
     pub(crate) blocks: &'a BTreeSet<String>,
     /// What the files say by themselves.
@@ -168,7 +168,7 @@ impl OwnFiles {
         let tools = &Tools {
             variables: &variables,
             blocks: &blocks,
-            parts: &self.parts(tools.rules),
+            taken: &Taken::of(&self.files, &self.includes),
             served: &self.served,
             said: Said {
                 text: &text,
@@ -220,20 +220,9 @@ impl OwnFiles {
         names.map(str::to_owned).collect()
     }
 
-    /// First words of the statements that files which are taken in bring along; empty where no
-    /// rule asks for them.
-    fn parts(&self, rules: &OwnRules) -> BTreeSet<String> {
-        if !rules.look_into_blocks() {
-            return BTreeSet::new();
-        }
-        let files = self.files.iter().skip(1);
-        let top = files.flat_map(|file| statements::parse(&file.text));
-        top.map(|it| it.name().to_owned()).collect()
-    }
-
     /// Each file with its changes.
     fn edits<'a>(&'a self, tools: &'a Tools<'a>) -> Result<Vec<Edit<'a>>, StageError> {
-        let at_rest = self.rules_at_rest(tools.rules);
+        let at_rest = self.rules_at_rest(tools);
         let mut used = vec![false; tools.replacements.len()];
         let mut edits = Vec::new();
         for (index, file) in self.files.iter().enumerate() {
@@ -292,17 +281,6 @@ impl OwnFiles {
             .map(|file| (file.path.as_path(), file.text.as_str()))
     }
 
-    /// Whether a statement `word` stands directly in a block of this name, or may do so because its
-    /// file is taken in.
-    fn says_in(&self, block: &str, word: &str) -> bool {
-        let is_word = |statements: &[Statement]| statements.iter().any(|it| it.name() == word);
-        self.files.iter().enumerate().any(|(index, file)| {
-            let top = statements::parse(&file.text);
-            let mut blocks = top.iter().filter(|it| it.name() == block);
-            index > 0 && is_word(&top) || blocks.any(|it| is_word(it.inner()))
-        })
-    }
-
     /// Says what requests come to, below the folder that is served.
     pub(crate) fn serve(&mut self, served: Vec<PathBuf>) {
         self.served = served;
@@ -315,11 +293,12 @@ impl OwnFiles {
 
     /// For each rule whether it rests, because a file has the statement that it would add, or none
     /// has a line that it is for.
-    fn rules_at_rest(&self, rules: &OwnRules) -> Vec<bool> {
+    fn rules_at_rest(&self, tools: &Tools<'_>) -> Vec<bool> {
+        let rules = tools.rules;
         let is_said = |rule: &Rule| match (&rule.unless, &rule.unless_in) {
             (None, _) => false,
             (Some(word), None) => self.files.iter().any(|it| template::says(&it.text, word)),
-            (Some(word), Some(block)) => self.says_in(block, word),
+            (Some(word), Some(block)) => tools.taken.says_in(block, word),
         };
         let is_like = |pattern: &Regex| {
             let mut lines = self.files.iter().flat_map(|file| file.text.lines());

@@ -215,9 +215,7 @@ impl<'a> Edit<'a> {
         let Some(block) = opened.nth(number) else {
             return true;
         };
-        let mut inner = block.inner().iter();
-        let may_take_in = self.tools.parts.contains(word);
-        inner.any(|it| it.name() == word || may_take_in && it.name() == "include")
+        self.tools.taken.says(block.inner(), word)
     }
 
     /// Whether every file that a rule's group `own_file` names can be read: a certificate of one

@@ -2,6 +2,7 @@
 
 mod many;
 mod site;
+mod taken;
 
 use bakeoff_plan::Replacement;
 
@@ -32,7 +33,7 @@ fn change(
         variables: &Variables::default(),
         ports: &Ports::default(),
         user: None,
-        parts: &BTreeSet::new(),
+        taken: &Taken::default(),
         blocks: &BTreeSet::new(),
         said: Said::NOTHING,
         served: &[],

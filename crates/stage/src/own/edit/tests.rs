@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::files::Access;
-use crate::own::{Ports, Said};
+use crate::own::{Ports, Said, Taken};
 use crate::servers::Servers;
 use crate::template;
 
@@ -41,9 +41,11 @@ fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String
         variables.set(name, *value);
     }
     variables.set("is_root", true);
+    let version = own.iter().find(|(name, _)| *name == "version");
+    let version = version.map_or("1.0", |(_, version)| *version);
     let render = |text: &str, variables: &Variables, configuration: &str| {
         let context = template::Context {
-            version: "1.0",
+            version,
             configuration,
             files: &server,
         };
@@ -55,7 +57,7 @@ fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String
         variables: &variables,
         ports: &Ports::default(),
         user: None,
-        parts: &BTreeSet::new(),
+        taken: &Taken::default(),
         blocks: &server.own.blocks_in(text).map(str::to_owned).collect(),
         served: &[],
         said: Said {
@@ -107,25 +109,6 @@ fn statements_that_share_a_line_are_each_changed() {
     check("haproxy", line, expected);
     let line = "<virtualhost 10.0.0.1 *:8081 [::1]:8082>";
     check("apache", line, "<virtualhost * *:8081 *:8082>");
-}
-
-#[test]
-fn a_site_without_a_listener_listens_on_this_machine_only() {
-    let text = "http {\n  server\n  {\n    root /;\n  }\n  \
-                server { a b; } server { listen 8081; }\n  \
-                map $a $b { default 1; }\n}\n";
-    let now = changed("nginx", text).unwrap();
-    let lines: Vec<&str> = now.lines().collect();
-    let added = |line: &str| line.matches("listen 127.0.0.1:").count();
-    let counts: Vec<usize> = lines.iter().map(|line| added(line)).collect();
-    assert_eq!(counts, [0, 0, 1, 0, 0, 2, 0, 0], "{now}");
-    assert!(lines[5].contains("{ listen 127.0.0.1:8081; }"), "{now}");
-    let said = "server {\n  listen unix:/x/a.sock;\n}\n";
-    let kept = changed("nginx", said).unwrap();
-    assert_eq!(
-        kept,
-        "server {\n  listen \"unix:/t/trial/run/a.sock\";\n}\n"
-    );
 }
 
 #[test]

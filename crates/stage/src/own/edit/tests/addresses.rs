@@ -59,3 +59,22 @@ fn global_options_of_caddy_are_one_block() {
         assert!(now.contains("\tdefault_bind 127.0.0.1\n"), "{now}");
     }
 }
+
+#[test]
+fn a_site_without_a_listener_listens_on_this_machine_only() {
+    let text = "http {\n  server\n  {\n    root /;\n  }\n  \
+                server { a b; } server { listen 8081; }\n  \
+                map $a $b { default 1; }\n}\n";
+    let now = changed("nginx", text).unwrap();
+    let lines: Vec<&str> = now.lines().collect();
+    let added = |line: &str| line.matches("listen 127.0.0.1:").count();
+    let counts: Vec<usize> = lines.iter().map(|line| added(line)).collect();
+    assert_eq!(counts, [0, 0, 1, 0, 0, 2, 0, 0], "{now}");
+    assert!(lines[5].contains("{ listen 127.0.0.1:8081; }"), "{now}");
+    let said = "server {\n  listen unix:/x/a.sock;\n}\n";
+    let kept = changed("nginx", said).unwrap();
+    assert_eq!(
+        kept,
+        "server {\n  listen \"unix:/t/trial/run/a.sock\";\n}\n"
+    );
+}
