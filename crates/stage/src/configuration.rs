@@ -9,7 +9,7 @@ use bakeoff_record::{ConfigChange, Step, read_regular_text};
 use crate::error::{Cause, StageError};
 use crate::files::{self, Access};
 use crate::found::Found;
-use crate::own::{Changed, FILE_BYTES_MAX, OwnFiles, Ports, Said, Taken, Tools};
+use crate::own::{Changed, FILE_BYTES_MAX, Names, OwnFiles, Ports, Said, Taken, Tools};
 use crate::server::Server;
 use crate::template::{self, Variables};
 use crate::user::User;
@@ -187,6 +187,7 @@ impl Configuration {
             replacements: &contender.replacements,
             variables,
             ports: &ports,
+            names: &Names::default(),
             user,
             taken: &Taken::default(),
             blocks: &BTreeSet::new(),

@@ -14,6 +14,7 @@ mod foreign;
 mod includes;
 mod lines;
 mod mirror;
+mod names;
 mod ports;
 mod rules;
 mod site;
@@ -37,6 +38,7 @@ pub use along::{Along, AlongFile, Leads, with_leads};
 use edit::Edit;
 pub(crate) use includes::Taken;
 use includes::{Found, Includes};
+pub(crate) use names::Names;
 pub(crate) use ports::Ports;
 use rules::Rule;
 pub(crate) use rules::{OwnRules, OwnTable};
@@ -90,6 +92,7 @@ pub(crate) struct Tools<'a> {
     pub(crate) replacements: &'a [Replacement],
     pub(crate) variables: &'a Variables,
     pub(crate) ports: &'a Ports,
+    pub(crate) names: &'a Names,
     /// Whom the server runs as, if not as bakeoff does.
     pub(crate) user: Option<&'a User>,
     /// What blocks say, through files that they take in too.

@@ -273,6 +273,7 @@ impl<'a> Edit<'a> {
                     let port = text.parse().map_err(|_| format!("{text} is no port"))?;
                     variables.set("mapped_port", self.tools.ports.of(port)?);
                 }
+                "own_path" => variables.set("own_name", self.tools.names.of(text)),
                 // A site that is not in the file listens where one would by default.
                 "own_site" => variables.set("site_port", self.tools.ports.of(SITE_PORT)?),
                 "own_folder" => variables.set("is_folder", self.is_served(&self.path(text))),

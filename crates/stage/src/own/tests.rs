@@ -32,6 +32,7 @@ fn change(
         replacements,
         variables: &Variables::default(),
         ports: &Ports::default(),
+        names: &Names::default(),
         user: None,
         taken: &Taken::default(),
         blocks: &BTreeSet::new(),

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::files::Access;
-use crate::own::{Ports, Said, Taken};
+use crate::own::{Names, Ports, Said, Taken};
 use crate::servers::Servers;
 use crate::template;
 
@@ -57,6 +57,7 @@ fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String
         variables: &variables,
         ports: &Ports::default(),
         user: None,
+        names: &Names::default(),
         taken: &Taken::default(),
         blocks: &server.own.blocks_in(text).map(str::to_owned).collect(),
         served: &[],

@@ -82,6 +82,32 @@ fn nginx_stores_in_the_trials_folder_however_a_path_is_quoted() {
 }
 
 #[test]
+fn what_paths_end_with_is_kept_apart() {
+    let text = "http {\nproxy_cache_path /a/cache keys_zone=a:1m;\n\
+                proxy_cache_path /b/cache/ keys_zone=b:1m;\n\
+                server { listen unix:/run/a/web.sock; }\n\
+                server { listen \"unix:/run/b/web.sock\" ssl; }\n\
+                server { listen unix:/run/a/web.sock; }\n}\n";
+    let now = changed("nginx", text).unwrap();
+    for expected in [
+        "proxy_cache_path \"/t/trial/run/cache\" keys_zone=a:1m;",
+        "proxy_cache_path \"/t/trial/run/2-cache\" keys_zone=b:1m;",
+        "listen \"unix:/t/trial/run/2-web.sock\" ssl;",
+    ] {
+        assert_eq!(now.matches(expected).count(), 1, "{expected}: {now}");
+    }
+    let same = "listen \"unix:/t/trial/run/web.sock\";";
+    assert_eq!(now.matches(same).count(), 2, "{now}");
+    check_all(
+        "haproxy",
+        &[(
+            "  bind unix@/run/a/x.sock,/run/b/x.sock,unix@/run/a/x.sock",
+            "  bind \"/t/trial/run/x.sock\",\"/t/trial/run/2-x.sock\",\"/t/trial/run/x.sock\"",
+        )],
+    );
+}
+
+#[test]
 fn nginx_takes_modules_from_where_its_build_has_them() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().display();
