@@ -132,8 +132,8 @@ impl Configuration {
             return None;
         };
         let found = Found::read(&server.name, &own.texts());
-        let port = found.port(protocol, host)?;
-        Some(self.ports.known(port))
+        let listener = found.listener(protocol, host)?;
+        Some(self.ports.known(&listener.address, listener.port?))
     }
 
     /// The user's own files, where they are no template.

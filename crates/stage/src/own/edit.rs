@@ -271,7 +271,8 @@ impl<'a> Edit<'a> {
             match name {
                 "own_port" if !text.is_empty() => {
                     let port = text.parse().map_err(|_| format!("{text} is no port"))?;
-                    variables.set("mapped_port", self.tools.ports.of(port)?);
+                    let host = captures.name("own_host").map_or("", |host| host.as_str());
+                    variables.set("mapped_port", self.mapped(host, port)?);
                 }
                 "own_path" => variables.set("own_name", self.tools.names.of(text)),
                 // A site that is not in the file listens where one would by default.
@@ -294,6 +295,16 @@ impl<'a> Edit<'a> {
             }
         }
         Ok(variables)
+    }
+
+    /// The port that stands for that of an address; what a rule has put there stays.
+    fn mapped(&self, host: &str, port: u16) -> Result<u16, String> {
+        let address6 = self.tools.variables.texts(&["address6"]);
+        let is_ours = |address6: &String| !address6.starts_with('[') && address6 == host;
+        match address6.values().any(is_ours) {
+            true => Ok(port),
+            false => self.tools.ports.at(host, port),
+        }
     }
 
     /// Where a relative path leads, if anything is there; empty for others.
