@@ -240,7 +240,12 @@ impl<'a> Edit<'a> {
 
     /// A path as the file has it, from where relative ones begin.
     fn path(&self, text: &str) -> PathBuf {
-        self.base.join(text.trim_matches(['"', '\'', '`']))
+        let path = self.base.join(text.trim_matches(['"', '\'', '`']));
+        if !text.contains('\\') || path.exists() {
+            return path;
+        }
+        // A backslash stands before a blank in some files.
+        self.base.join(text.replace("\\ ", " "))
     }
 
     /// Whether a folder is here that the server's user can read and that has any of what requests
@@ -307,14 +312,16 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Where a relative path leads, if anything is there; empty for others.
+    /// Where a relative path leads, if anything is there, in quotes if it had them; empty for
+    /// others.
     fn beside(&self, text: &str) -> String {
         let path = self.path(text);
         let is_found = !text.starts_with('/') && path.exists();
-        path.to_str()
-            .filter(|_| is_found)
-            .unwrap_or_default()
-            .to_owned()
+        let found = path.to_str().filter(|_| is_found).unwrap_or_default();
+        match text.starts_with('"') && is_found {
+            true => format!("\"{found}\""),
+            false => found.to_owned(),
+        }
     }
 
     /// What the server takes for a variable that the file or the environment may set.

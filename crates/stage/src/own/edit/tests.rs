@@ -10,6 +10,7 @@ use crate::template;
 
 mod addresses;
 mod paths;
+mod quotes;
 mod tls;
 
 const RUN: &str = "/t/trial/run";
