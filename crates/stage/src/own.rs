@@ -228,15 +228,17 @@ impl OwnFiles {
         let at_rest = self.rules_at_rest(tools);
         let mut used = vec![false; tools.replacements.len()];
         let mut edits = Vec::new();
-        for (index, file) in self.files.iter().enumerate() {
+        for file in &self.files {
             let mut edit = Edit::new(file, &self.base, tools);
-            let mut edited = edit.replace(&mut used);
-            edited = edited.and_then(|()| edit.by_rules(&at_rest));
-            if index == 0 {
-                edited = edited.and_then(|()| edit.insert());
-            }
+            let edited = edit.replace(&mut used);
             edited.map_err(|cause| template_error(&file.path, cause))?;
             edits.push(edit);
+        }
+        let edited = edit::by_rules(&mut edits, tools.rules, &at_rest);
+        edited.map_err(|(file, cause)| template_error(&file, cause))?;
+        if let (Some(edit), Some(main)) = (edits.first_mut(), self.files.first()) {
+            let inserted = edit.insert();
+            inserted.map_err(|cause| template_error(&main.path, cause))?;
         }
         match used.iter().position(|used| !used) {
             None => Ok(edits),

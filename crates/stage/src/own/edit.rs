@@ -8,7 +8,7 @@ use regex_lite::{Captures, Match, Regex};
 
 use super::includes::Lead;
 use super::lines::Read;
-use super::rules::{OpensTable, Rule};
+use super::rules::{OpensTable, OwnRules, Rule};
 use super::{OwnFile, Tools};
 use crate::environment;
 use crate::found::stand_in;
@@ -97,26 +97,22 @@ impl<'a> Edit<'a> {
         Ok(())
     }
 
-    /// What the server's folder says that a trial needs, by all rules that are not `at_rest`.
-    pub(super) fn by_rules(&mut self, at_rest: &[bool]) -> Result<(), String> {
-        let rules = self.tools.rules.changes.iter().zip(at_rest);
-        for (rule, _) in rules.filter(|(_, at_rest)| !**at_rest) {
-            let is_readable = self.is_readable(rule);
-            for index in 0..self.lines.len() {
-                let line = &self.lines[index];
-                if self.tools.rules.is_comment(&line.now)
-                    || !rule.looks_into(&line.now, line.was.section)
-                {
-                    continue;
-                }
-                let changed = self.changed_by(rule, index, is_readable)?;
-                let line = &mut self.lines[index];
-                if changed != line.now {
-                    self.bytes += changed.len();
-                    refuse_large(self.bytes)?;
-                    line.now = changed;
-                    line.because(&rule.why);
-                }
+    /// What one of the server's rules says that a trial needs.
+    fn by_rule(&mut self, rule: &Rule, is_readable: bool) -> Result<(), String> {
+        for index in 0..self.lines.len() {
+            let line = &self.lines[index];
+            if self.tools.rules.is_comment(&line.now)
+                || !rule.looks_into(&line.now, line.was.section)
+            {
+                continue;
+            }
+            let changed = self.changed_by(rule, index, is_readable)?;
+            let line = &mut self.lines[index];
+            if changed != line.now {
+                self.bytes += changed.len();
+                refuse_large(self.bytes)?;
+                line.now = changed;
+                line.because(&rule.why);
             }
         }
         Ok(())
@@ -218,9 +214,12 @@ impl<'a> Edit<'a> {
         self.tools.taken.says(block.inner(), word)
     }
 
-    /// Whether every file that a rule's group `own_file` names can be read: a certificate of one
-    /// pair and a key of another would be refused.
+    /// Whether every file that a rule's group `own_file` names here can be read.
     fn is_readable(&self, rule: &Rule) -> bool {
+        let mut names = rule.pattern.capture_names().flatten();
+        if !names.any(|it| it == "own_file" || it == "own_files") {
+            return true;
+        }
         let files = self.lines.iter().flat_map(|line| {
             let captures = rule.pattern.captures_iter(&line.now);
             captures.filter_map(|it| it.name("own_file").or(it.name("own_files")))
@@ -380,6 +379,25 @@ impl<'a> Edit<'a> {
         }
         (text, changes)
     }
+}
+
+/// Changes all files of a configuration by the server's rules that are not `at_rest`. What one rule
+/// says of files that can be read goes for all: a certificate of one pair and a key of another
+/// would be refused, wherever each is named. An error comes with the file that it is in.
+pub(super) fn by_rules(
+    edits: &mut [Edit<'_>],
+    rules: &OwnRules,
+    at_rest: &[bool],
+) -> Result<(), (PathBuf, String)> {
+    let rules = rules.changes.iter().zip(at_rest);
+    for (rule, _) in rules.filter(|(_, at_rest)| !**at_rest) {
+        let is_readable = edits.iter().all(|edit| edit.is_readable(rule));
+        for edit in &mut *edits {
+            let edited = edit.by_rule(rule, is_readable);
+            edited.map_err(|cause| (edit.file.path.clone(), cause))?;
+        }
+    }
+    Ok(())
 }
 
 fn refuse_large(bytes: usize) -> Result<(), String> {

@@ -57,8 +57,8 @@ fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String
         replacements: &[],
         variables: &variables,
         ports: &Ports::default(),
-        user: None,
         names: &Names::default(),
+        user: None,
         taken: &Taken::default(),
         blocks: &server.own.blocks_in(text).map(str::to_owned).collect(),
         served: &[],
@@ -73,7 +73,7 @@ fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String
         text: text.to_owned(),
         access: Access::of(&std::fs::metadata("/").unwrap()),
     };
-    let mut edit = Edit::new(&file, Path::new("/etc"), &tools);
+    let mut edits = [Edit::new(&file, Path::new("/etc"), &tools)];
     let is_said = |word: &String| template::says(text, word);
     let is_like = |pattern: &Regex| text.lines().any(|line| pattern.is_match(line));
     let rules = server.own.changes.iter();
@@ -83,7 +83,8 @@ fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String
             is_needless || rule.unless.as_ref().is_some_and(is_said)
         })
         .collect();
-    edit.by_rules(&at_rest)?;
+    by_rules(&mut edits, &server.own, &at_rest).map_err(|(_, cause)| cause)?;
+    let [mut edit] = edits;
     edit.insert()?;
     Ok(edit.finish().0)
 }

@@ -62,6 +62,33 @@ fn a_statement_counts_only_in_the_block_that_takes_it_in() {
 }
 
 #[test]
+fn a_certificate_and_a_key_of_two_files_can_be_read_together_or_not_at_all() {
+    let table = r#"
+        include = '(?:^|[;{}])\s*include\s+([^;]+);'
+        [[change]]
+        pattern = 'half (?P<own_file>[^;]+)'
+        why = 'a test'
+    "#;
+    let rules = toml::from_str::<OwnTable>(table).unwrap().rules().unwrap();
+    for (key, expected) in [("none.pem", "False"), ("main.conf", "True")] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("own")).unwrap();
+        fs::write(at("main.conf"), "half main.conf; include key.conf;\n").unwrap();
+        fs::write(at("key.conf"), format!("half {key};\n")).unwrap();
+        let said = |_: &str, variables: &Variables| {
+            let said = variables.texts(&["is_readable"]).into_values();
+            said.collect()
+        };
+        let changed = change_by(&at("main.conf"), &at("own"), &rules, &[], &said);
+        let (_, changed) = changed.unwrap();
+        let texts: Vec<&str> = changed.files.iter().map(|it| it.text.as_str()).collect();
+        assert!(texts[0].starts_with(&format!("{expected};")), "{texts:?}");
+        assert_eq!(texts[1], format!("{expected};\n"));
+    }
+}
+
+#[test]
 fn a_site_is_without_a_listener_though_another_site_takes_one_in() {
     let text = "http { server { include a.conf; } server { include listen.conf; } }";
     let files = [
