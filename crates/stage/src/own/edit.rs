@@ -106,13 +106,13 @@ impl<'a> Edit<'a> {
             {
                 continue;
             }
-            let changed = self.changed_by(rule, index, is_readable)?;
+            let (changed, why) = self.changed_by(rule, index, is_readable)?;
             let line = &mut self.lines[index];
             if changed != line.now {
                 self.bytes += changed.len();
                 refuse_large(self.bytes)?;
                 line.now = changed;
-                line.because(&rule.why);
+                line.because(&why);
             }
         }
         Ok(())
@@ -150,9 +150,16 @@ impl<'a> Edit<'a> {
         Ok(())
     }
 
-    fn changed_by(&self, rule: &Rule, index: usize, is_readable: bool) -> Result<String, String> {
+    /// A line after a rule, and why the rule has changed it.
+    fn changed_by(
+        &self,
+        rule: &Rule,
+        index: usize,
+        is_readable: bool,
+    ) -> Result<(String, String), String> {
         let line = self.lines[index].now.as_str();
         let mut changed = String::new();
+        let mut why = rule.why.clone();
         let (mut from, mut number) = (0, 0);
         while let Some(captures) = rule.pattern.captures_at(line, from) {
             let Some(whole) = captures.get(0) else {
@@ -181,11 +188,14 @@ impl<'a> Edit<'a> {
             } else {
                 changed.push_str(&render(&rule.to)?);
                 refuse_large(changed.len())?;
+                if rule.why.contains("{{") {
+                    why = render(&rule.why)?;
+                }
             }
             from = end;
         }
         changed.push_str(&line[from..]);
-        Ok(changed)
+        Ok((changed, why))
     }
 
     /// A problem with the place of its line.
@@ -260,6 +270,17 @@ impl<'a> Edit<'a> {
         folder.is_dir() && user.is_none_or(|user| user.can_read(folder)) && has_any
     }
 
+    /// To whom a folder that is here is closed, and who owns what closes it.
+    fn set_closed(&self, folder: &Path, variables: &mut Variables) {
+        let root = self.tools.variables.texts(&["root", "overlay"]);
+        let is_ours = root.values().any(|root| folder.starts_with(root));
+        let user = self.tools.user.filter(|_| !is_ours && folder.is_dir());
+        let closed = user.and_then(|user| Some((user.name.clone(), user.kept_out_by(folder)?)));
+        let (user, owner) = closed.unwrap_or_default();
+        variables.set("closed_to", user);
+        variables.set("owner", owner);
+    }
+
     /// The trial's variables, the groups of a match, where its port leads, and whether this
     /// machine knows its user and group.
     fn variables(&self, pattern: &Regex, captures: &Captures<'_>) -> Result<Variables, String> {
@@ -281,7 +302,11 @@ impl<'a> Edit<'a> {
                 "own_path" => variables.set("own_name", self.tools.names.of(text)),
                 // A site that is not in the file listens where one would by default.
                 "own_site" => variables.set("site_port", self.tools.ports.of(SITE_PORT)?),
-                "own_folder" => variables.set("is_folder", self.is_served(&self.path(text))),
+                "own_folder" => {
+                    let folder = self.path(text);
+                    variables.set("is_folder", self.is_served(&folder));
+                    self.set_closed(&folder, &mut variables);
+                }
                 "own_regular" => variables.set("is_there", self.path(text).is_file()),
                 // A variable that is set is the server's to read.
                 "own_variable" => {

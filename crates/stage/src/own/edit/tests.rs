@@ -7,6 +7,7 @@ use crate::files::Access;
 use crate::own::{Names, Ports, Said, Taken};
 use crate::servers::Servers;
 use crate::template;
+use crate::user::User;
 
 mod addresses;
 mod paths;
@@ -22,6 +23,15 @@ fn changed(server: &str, text: &str) -> Result<String, String> {
 
 /// The same with these variables.
 fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String, String> {
+    edited(own, server, text).map(|it| it.0)
+}
+
+/// The same, and what was changed.
+fn edited(
+    own: &[(&str, &str)],
+    server: &str,
+    text: &str,
+) -> Result<(String, Vec<ConfigChange>), String> {
     let server = Servers::new(None).find(server).unwrap();
     let mut variables = Variables::default();
     let usual = [
@@ -42,8 +52,14 @@ fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String
         variables.set(name, *value);
     }
     variables.set("is_root", true);
-    let version = own.iter().find(|(name, _)| *name == "version");
-    let version = version.map_or("1.0", |(_, version)| *version);
+    let said = |wanted: &str| own.iter().find(|(name, _)| *name == wanted).map(|it| it.1);
+    let version = said("version").unwrap_or("1.0");
+    // Whom the server runs as: somebody who owns nothing here.
+    let user = said("user").map(|name| User {
+        name: name.to_owned(),
+        uid: 54_321,
+        gid: 54_321,
+    });
     let render = |text: &str, variables: &Variables, configuration: &str| {
         let context = template::Context {
             version,
@@ -58,7 +74,7 @@ fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String
         variables: &variables,
         ports: &Ports::default(),
         names: &Names::default(),
-        user: None,
+        user: user.as_ref(),
         taken: &Taken::default(),
         blocks: &server.own.blocks_in(text).map(str::to_owned).collect(),
         served: &[],
@@ -86,7 +102,7 @@ fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String
     by_rules(&mut edits, &server.own, &at_rest).map_err(|(_, cause)| cause)?;
     let [mut edit] = edits;
     edit.insert()?;
-    Ok(edit.finish().0)
+    Ok(edit.finish())
 }
 
 #[track_caller]

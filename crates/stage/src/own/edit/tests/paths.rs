@@ -108,6 +108,39 @@ fn what_paths_end_with_is_kept_apart() {
 }
 
 #[test]
+fn a_folder_that_is_closed_to_the_server_is_not_said_to_be_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("closed/site");
+    std::fs::create_dir_all(&root).unwrap();
+    let mode = |path: &Path, mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(path, mode).unwrap();
+    };
+    mode(folder.path(), 0o755);
+    mode(&root, 0o755);
+    let said = |root: &Path| {
+        let line = format!("root {};", root.display());
+        let (now, changes) = edited(&[("user", "web")], "nginx", &line).unwrap();
+        let whys: String = changes.into_iter().map(|it| it.why).collect();
+        (now.contains("/t/trial/overlay"), whys)
+    };
+    mode(&folder.path().join("closed"), 0o700);
+    let (is_replaced, why) = said(&root);
+    assert!(
+        is_replaced && why.contains("user `web` cannot enter"),
+        "{why}"
+    );
+    assert!(
+        why.contains("set `user = \"") && !why.contains("not here"),
+        "{why}"
+    );
+    mode(&folder.path().join("closed"), 0o755);
+    assert_eq!(said(&root), (false, String::new()));
+    let (is_replaced, why) = said(&folder.path().join("none"));
+    assert!(is_replaced && why.contains("is not here"), "{why}");
+}
+
+#[test]
 fn nginx_takes_modules_from_where_its_build_has_them() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().display();
