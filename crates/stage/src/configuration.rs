@@ -9,7 +9,7 @@ use bakeoff_record::{ConfigChange, Step, read_regular_text};
 use crate::error::{Cause, StageError};
 use crate::files::{self, Access};
 use crate::found::Found;
-use crate::own::{Changed, FILE_BYTES_MAX, OwnFiles, Ports, Said, Tools};
+use crate::own::{Changed, FILE_BYTES_MAX, Names, OwnFiles, Ports, Said, Taken, Tools};
 use crate::server::Server;
 use crate::template::{self, Variables};
 use crate::user::User;
@@ -132,8 +132,8 @@ impl Configuration {
             return None;
         };
         let found = Found::read(&server.name, &own.texts());
-        let port = found.port(protocol, host)?;
-        Some(self.ports.known(port))
+        let listener = found.listener(protocol, host)?;
+        Some(self.ports.known(&listener.address, listener.port?))
     }
 
     /// The user's own files, where they are no template.
@@ -187,8 +187,9 @@ impl Configuration {
             replacements: &contender.replacements,
             variables,
             ports: &ports,
+            names: &Names::default(),
             user,
-            parts: &BTreeSet::new(),
+            taken: &Taken::default(),
             blocks: &BTreeSet::new(),
             said: Said::NOTHING,
             served: &[],

@@ -14,6 +14,7 @@ mod foreign;
 mod includes;
 mod lines;
 mod mirror;
+mod names;
 mod ports;
 mod rules;
 mod site;
@@ -29,14 +30,15 @@ use bakeoff_record::{ConfigChange, Step};
 
 use crate::error::{Cause, StageError};
 use crate::files::{self, Access};
-use crate::statements::{self, Statement};
 use crate::template::{self, Variables};
 use crate::user::User;
 use regex_lite::Regex;
 
 pub use along::{Along, AlongFile, Leads, with_leads};
 use edit::Edit;
+pub(crate) use includes::Taken;
 use includes::{Found, Includes};
+pub(crate) use names::Names;
 pub(crate) use ports::Ports;
 use rules::Rule;
 pub(crate) use rules::{OwnRules, OwnTable};
@@ -90,10 +92,11 @@ pub(crate) struct Tools<'a> {
     pub(crate) replacements: &'a [Replacement],
     pub(crate) variables: &'a Variables,
     pub(crate) ports: &'a Ports,
+    pub(crate) names: &'a Names,
     /// Whom the server runs as, if not as bakeoff does.
     pub(crate) user: Option<&'a User>,
-    /// First words of what stands at the top of files that are taken in.
-    pub(crate) parts: &'a BTreeSet<String>,
+    /// What blocks say, through files that they take in too.
+    pub(crate) taken: &'a Taken<'a>,
     /// Names of blocks in all files that lines can name in place of an address.
     pub(crate) blocks: &'a BTreeSet<String>,
     /// What the files say by themselves.
@@ -168,7 +171,7 @@ impl OwnFiles {
         let tools = &Tools {
             variables: &variables,
             blocks: &blocks,
-            parts: &self.parts(tools.rules),
+            taken: &Taken::of(&self.files, &self.includes),
             served: &self.served,
             said: Said {
                 text: &text,
@@ -220,31 +223,22 @@ impl OwnFiles {
         names.map(str::to_owned).collect()
     }
 
-    /// First words of the statements that files which are taken in bring along; empty where no
-    /// rule asks for them.
-    fn parts(&self, rules: &OwnRules) -> BTreeSet<String> {
-        if !rules.look_into_blocks() {
-            return BTreeSet::new();
-        }
-        let files = self.files.iter().skip(1);
-        let top = files.flat_map(|file| statements::parse(&file.text));
-        top.map(|it| it.name().to_owned()).collect()
-    }
-
     /// Each file with its changes.
     fn edits<'a>(&'a self, tools: &'a Tools<'a>) -> Result<Vec<Edit<'a>>, StageError> {
-        let at_rest = self.rules_at_rest(tools.rules);
+        let at_rest = self.rules_at_rest(tools);
         let mut used = vec![false; tools.replacements.len()];
         let mut edits = Vec::new();
-        for (index, file) in self.files.iter().enumerate() {
+        for file in &self.files {
             let mut edit = Edit::new(file, &self.base, tools);
-            let mut edited = edit.replace(&mut used);
-            edited = edited.and_then(|()| edit.by_rules(&at_rest));
-            if index == 0 {
-                edited = edited.and_then(|()| edit.insert());
-            }
+            let edited = edit.replace(&mut used);
             edited.map_err(|cause| template_error(&file.path, cause))?;
             edits.push(edit);
+        }
+        let edited = edit::by_rules(&mut edits, tools.rules, &at_rest);
+        edited.map_err(|(file, cause)| template_error(&file, cause))?;
+        if let (Some(edit), Some(main)) = (edits.first_mut(), self.files.first()) {
+            let inserted = edit.insert();
+            inserted.map_err(|cause| template_error(&main.path, cause))?;
         }
         match used.iter().position(|used| !used) {
             None => Ok(edits),
@@ -292,17 +286,6 @@ impl OwnFiles {
             .map(|file| (file.path.as_path(), file.text.as_str()))
     }
 
-    /// Whether a statement `word` stands directly in a block of this name, or may do so because its
-    /// file is taken in.
-    fn says_in(&self, block: &str, word: &str) -> bool {
-        let is_word = |statements: &[Statement]| statements.iter().any(|it| it.name() == word);
-        self.files.iter().enumerate().any(|(index, file)| {
-            let top = statements::parse(&file.text);
-            let mut blocks = top.iter().filter(|it| it.name() == block);
-            index > 0 && is_word(&top) || blocks.any(|it| is_word(it.inner()))
-        })
-    }
-
     /// Says what requests come to, below the folder that is served.
     pub(crate) fn serve(&mut self, served: Vec<PathBuf>) {
         self.served = served;
@@ -315,11 +298,12 @@ impl OwnFiles {
 
     /// For each rule whether it rests, because a file has the statement that it would add, or none
     /// has a line that it is for.
-    fn rules_at_rest(&self, rules: &OwnRules) -> Vec<bool> {
+    fn rules_at_rest(&self, tools: &Tools<'_>) -> Vec<bool> {
+        let rules = tools.rules;
         let is_said = |rule: &Rule| match (&rule.unless, &rule.unless_in) {
             (None, _) => false,
             (Some(word), None) => self.files.iter().any(|it| template::says(&it.text, word)),
-            (Some(word), Some(block)) => self.says_in(block, word),
+            (Some(word), Some(block)) => tools.taken.says_in(block, word),
         };
         let is_like = |pattern: &Regex| {
             let mut lines = self.files.iter().flat_map(|file| file.text.lines());

@@ -156,6 +156,21 @@ impl User {
                 .is_ok_and(|real| self.can_come_to(&real) && self.may(&real, READ))
     }
 
+    /// Who owns what keeps this user from reading what is at an absolute path; `None` where nothing
+    /// does.
+    pub(crate) fn kept_out_by(&self, path: &Path) -> Option<String> {
+        let real = path.canonicalize().ok()?;
+        if self.can_read(path) {
+            return None;
+        }
+        let mut folders: Vec<&Path> = real.ancestors().skip(1).collect();
+        folders.reverse();
+        let closed = folders.into_iter().find(|it| !self.may(it, EXECUTE));
+        let owner = closed.unwrap_or(&real).metadata().ok()?.uid();
+        let name = by_uid(owner).ok().flatten().map(|it| it.name);
+        Some(name.unwrap_or_else(|| owner.to_string()))
+    }
+
     /// Whether it may enter every folder on the way to an absolute path.
     fn can_come_to(&self, path: &Path) -> bool {
         let mut folders = path.ancestors().skip(1);

@@ -49,8 +49,8 @@ impl Found {
         choice
     }
 
-    /// The port, as the files have it, of the listener that answers these requests.
-    pub(crate) fn port(&self, protocol: Protocol, host: Option<&str>) -> Option<u16> {
+    /// The listener that answers these requests.
+    pub(crate) fn listener(&self, protocol: Protocol, host: Option<&str>) -> Option<&Listener> {
         let speaks = |listener: &&Listener| listener.protocols.contains(&protocol);
         let serves = |listener: &&Listener| {
             let asked = |name: &String| Some(name.as_str()) == host;
@@ -62,9 +62,7 @@ impl Found {
         };
         let mut speaking = self.answering().filter(speaks);
         let exact = speaking.clone().find(serves);
-        exact
-            .or_else(|| speaking.next())
-            .and_then(|listener| listener.port)
+        exact.or_else(|| speaking.next())
     }
 
     /// Listeners that answer requests where somebody can ask.
@@ -139,6 +137,10 @@ mod tests {
         }
     }
 
+    fn port(site: &Found, protocol: Protocol, host: Option<&str>) -> Option<u16> {
+        site.listener(protocol, host)?.port
+    }
+
     #[test]
     fn what_only_redirects_or_counts_is_not_asked() {
         use Protocol::{H1, H1Tls, H2, H3};
@@ -157,8 +159,8 @@ mod tests {
         assert_eq!(choice.host.as_deref(), Some("www.example.com"));
         assert_eq!(choice.reasons.len(), 2, "{:?}", choice.reasons);
         assert_eq!(site.choice(Some(H1Tls)).protocol, H1Tls);
-        assert_eq!(site.port(H1, None), None);
-        assert_eq!(site.port(H3, None), Some(443));
+        assert_eq!(port(&site, H1, None), None);
+        assert_eq!(port(&site, H3, None), Some(443));
     }
 
     #[test]
@@ -174,7 +176,7 @@ mod tests {
             (choice.protocol, choice.port, choice.host),
             (H1, Some(8080), None)
         );
-        assert_eq!(site.port(H1, Some("b.test")), Some(9090));
+        assert_eq!(port(&site, H1, Some("b.test")), Some(9090));
         assert_eq!(found(Vec::new()).choice(None).path, "/");
     }
 

@@ -8,7 +8,7 @@ use regex_lite::{Captures, Match, Regex};
 
 use super::includes::Lead;
 use super::lines::Read;
-use super::rules::{OpensTable, Rule};
+use super::rules::{OpensTable, OwnRules, Rule};
 use super::{OwnFile, Tools};
 use crate::environment;
 use crate::found::stand_in;
@@ -97,26 +97,22 @@ impl<'a> Edit<'a> {
         Ok(())
     }
 
-    /// What the server's folder says that a trial needs, by all rules that are not `at_rest`.
-    pub(super) fn by_rules(&mut self, at_rest: &[bool]) -> Result<(), String> {
-        let rules = self.tools.rules.changes.iter().zip(at_rest);
-        for (rule, _) in rules.filter(|(_, at_rest)| !**at_rest) {
-            let is_readable = self.is_readable(rule);
-            for index in 0..self.lines.len() {
-                let line = &self.lines[index];
-                if self.tools.rules.is_comment(&line.now)
-                    || !rule.looks_into(&line.now, line.was.section)
-                {
-                    continue;
-                }
-                let changed = self.changed_by(rule, index, is_readable)?;
-                let line = &mut self.lines[index];
-                if changed != line.now {
-                    self.bytes += changed.len();
-                    refuse_large(self.bytes)?;
-                    line.now = changed;
-                    line.because(&rule.why);
-                }
+    /// What one of the server's rules says that a trial needs.
+    fn by_rule(&mut self, rule: &Rule, is_readable: bool) -> Result<(), String> {
+        for index in 0..self.lines.len() {
+            let line = &self.lines[index];
+            if self.tools.rules.is_comment(&line.now)
+                || !rule.looks_into(&line.now, line.was.section)
+            {
+                continue;
+            }
+            let (changed, why) = self.changed_by(rule, index, is_readable)?;
+            let line = &mut self.lines[index];
+            if changed != line.now {
+                self.bytes += changed.len();
+                refuse_large(self.bytes)?;
+                line.now = changed;
+                line.because(&why);
             }
         }
         Ok(())
@@ -154,9 +150,16 @@ impl<'a> Edit<'a> {
         Ok(())
     }
 
-    fn changed_by(&self, rule: &Rule, index: usize, is_readable: bool) -> Result<String, String> {
+    /// A line after a rule, and why the rule has changed it.
+    fn changed_by(
+        &self,
+        rule: &Rule,
+        index: usize,
+        is_readable: bool,
+    ) -> Result<(String, String), String> {
         let line = self.lines[index].now.as_str();
         let mut changed = String::new();
+        let mut why = rule.why.clone();
         let (mut from, mut number) = (0, 0);
         while let Some(captures) = rule.pattern.captures_at(line, from) {
             let Some(whole) = captures.get(0) else {
@@ -185,11 +188,14 @@ impl<'a> Edit<'a> {
             } else {
                 changed.push_str(&render(&rule.to)?);
                 refuse_large(changed.len())?;
+                if rule.why.contains("{{") {
+                    why = render(&rule.why)?;
+                }
             }
             from = end;
         }
         changed.push_str(&line[from..]);
-        Ok(changed)
+        Ok((changed, why))
     }
 
     /// A problem with the place of its line.
@@ -215,14 +221,15 @@ impl<'a> Edit<'a> {
         let Some(block) = opened.nth(number) else {
             return true;
         };
-        let mut inner = block.inner().iter();
-        let may_take_in = self.tools.parts.contains(word);
-        inner.any(|it| it.name() == word || may_take_in && it.name() == "include")
+        self.tools.taken.says(block.inner(), word)
     }
 
-    /// Whether every file that a rule's group `own_file` names can be read: a certificate of one
-    /// pair and a key of another would be refused.
+    /// Whether every file that a rule's group `own_file` names here can be read.
     fn is_readable(&self, rule: &Rule) -> bool {
+        let mut names = rule.pattern.capture_names().flatten();
+        if !names.any(|it| it == "own_file" || it == "own_files") {
+            return true;
+        }
         let files = self.lines.iter().flat_map(|line| {
             let captures = rule.pattern.captures_iter(&line.now);
             captures.filter_map(|it| it.name("own_file").or(it.name("own_files")))
@@ -242,7 +249,12 @@ impl<'a> Edit<'a> {
 
     /// A path as the file has it, from where relative ones begin.
     fn path(&self, text: &str) -> PathBuf {
-        self.base.join(text.trim_matches(['"', '\'', '`']))
+        let path = self.base.join(text.trim_matches(['"', '\'', '`']));
+        if !text.contains('\\') || path.exists() {
+            return path;
+        }
+        // A backslash stands before a blank in some files.
+        self.base.join(text.replace("\\ ", " "))
     }
 
     /// Whether a folder is here that the server's user can read and that has any of what requests
@@ -256,6 +268,17 @@ impl<'a> Edit<'a> {
         }
         let has_any = served.is_empty() || served.iter().any(|file| folder.join(file).exists());
         folder.is_dir() && user.is_none_or(|user| user.can_read(folder)) && has_any
+    }
+
+    /// To whom a folder that is here is closed, and who owns what closes it.
+    fn set_closed(&self, folder: &Path, variables: &mut Variables) {
+        let root = self.tools.variables.texts(&["root", "overlay"]);
+        let is_ours = root.values().any(|root| folder.starts_with(root));
+        let user = self.tools.user.filter(|_| !is_ours && folder.is_dir());
+        let closed = user.and_then(|user| Some((user.name.clone(), user.kept_out_by(folder)?)));
+        let (user, owner) = closed.unwrap_or_default();
+        variables.set("closed_to", user);
+        variables.set("owner", owner);
     }
 
     /// The trial's variables, the groups of a match, where its port leads, and whether this
@@ -273,11 +296,17 @@ impl<'a> Edit<'a> {
             match name {
                 "own_port" if !text.is_empty() => {
                     let port = text.parse().map_err(|_| format!("{text} is no port"))?;
-                    variables.set("mapped_port", self.tools.ports.of(port)?);
+                    let host = captures.name("own_host").map_or("", |host| host.as_str());
+                    variables.set("mapped_port", self.mapped(host, port)?);
                 }
+                "own_path" => variables.set("own_name", self.tools.names.of(text)),
                 // A site that is not in the file listens where one would by default.
                 "own_site" => variables.set("site_port", self.tools.ports.of(SITE_PORT)?),
-                "own_folder" => variables.set("is_folder", self.is_served(&self.path(text))),
+                "own_folder" => {
+                    let folder = self.path(text);
+                    variables.set("is_folder", self.is_served(&folder));
+                    self.set_closed(&folder, &mut variables);
+                }
                 "own_regular" => variables.set("is_there", self.path(text).is_file()),
                 // A variable that is set is the server's to read.
                 "own_variable" => {
@@ -297,14 +326,26 @@ impl<'a> Edit<'a> {
         Ok(variables)
     }
 
-    /// Where a relative path leads, if anything is there; empty for others.
+    /// The port that stands for that of an address; what a rule has put there stays.
+    fn mapped(&self, host: &str, port: u16) -> Result<u16, String> {
+        let address6 = self.tools.variables.texts(&["address6"]);
+        let is_ours = |address6: &String| !address6.starts_with('[') && address6 == host;
+        match address6.values().any(is_ours) {
+            true => Ok(port),
+            false => self.tools.ports.at(host, port),
+        }
+    }
+
+    /// Where a relative path leads, if anything is there, in quotes if it had them; empty for
+    /// others.
     fn beside(&self, text: &str) -> String {
         let path = self.path(text);
         let is_found = !text.starts_with('/') && path.exists();
-        path.to_str()
-            .filter(|_| is_found)
-            .unwrap_or_default()
-            .to_owned()
+        let found = path.to_str().filter(|_| is_found).unwrap_or_default();
+        match text.starts_with('"') && is_found {
+            true => format!("\"{found}\""),
+            false => found.to_owned(),
+        }
     }
 
     /// What the server takes for a variable that the file or the environment may set.
@@ -363,6 +404,25 @@ impl<'a> Edit<'a> {
         }
         (text, changes)
     }
+}
+
+/// Changes all files of a configuration by the server's rules that are not `at_rest`. What one rule
+/// says of files that can be read goes for all: a certificate of one pair and a key of another
+/// would be refused, wherever each is named. An error comes with the file that it is in.
+pub(super) fn by_rules(
+    edits: &mut [Edit<'_>],
+    rules: &OwnRules,
+    at_rest: &[bool],
+) -> Result<(), (PathBuf, String)> {
+    let rules = rules.changes.iter().zip(at_rest);
+    for (rule, _) in rules.filter(|(_, at_rest)| !**at_rest) {
+        let is_readable = edits.iter().all(|edit| edit.is_readable(rule));
+        for edit in &mut *edits {
+            let edited = edit.by_rule(rule, is_readable);
+            edited.map_err(|cause| (edit.file.path.clone(), cause))?;
+        }
+    }
+    Ok(())
 }
 
 fn refuse_large(bytes: usize) -> Result<(), String> {

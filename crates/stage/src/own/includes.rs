@@ -3,6 +3,8 @@
 //! What a pattern stands for is looked up step by step, as `glob(3)` does, with a limit on how
 //! much of a disk that may be.
 
+mod taken;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
@@ -18,6 +20,7 @@ use super::trail::Trail;
 use super::{OwnFile, OwnRules, mirror};
 use crate::error::{Cause, StageError};
 use crate::files::Access;
+pub(crate) use taken::Taken;
 
 /// Files of one configuration, at the most: a pattern that matches a whole disk is a mistake, to
 /// be reported instead of read.
@@ -570,8 +573,8 @@ const MATCHING: glob::MatchOptions = glob::MatchOptions {
 
 /// Whether a path needs no quotes in any configuration.
 fn is_plain(path: &str) -> bool {
-    let is_meant = |c: char| c.is_ascii_alphanumeric() || "/._-+@,=~%:".contains(c);
-    path.chars().all(is_meant)
+    path.chars()
+        .all(|c| c.is_ascii_alphanumeric() || "/._-+@,=~%:".contains(c))
 }
 
 fn is_wild(part: &str) -> bool {

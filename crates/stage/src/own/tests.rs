@@ -2,6 +2,7 @@
 
 mod many;
 mod site;
+mod taken;
 
 use bakeoff_plan::Replacement;
 
@@ -25,18 +26,30 @@ fn change(
     rules: &OwnRules,
     replacements: &[Replacement],
 ) -> Result<(PathBuf, Changed), StageError> {
+    change_by(main, own, rules, replacements, &|text, _| text.to_owned())
+}
+
+/// The same with what templates become.
+fn change_by(
+    main: &Path,
+    own: &Path,
+    rules: &OwnRules,
+    replacements: &[Replacement],
+    render: &dyn Fn(&str, &Variables) -> String,
+) -> Result<(PathBuf, Changed), StageError> {
     let files = OwnFiles::read(main, rules)?;
     let tools = Tools {
         rules,
         replacements,
         variables: &Variables::default(),
         ports: &Ports::default(),
+        names: &Names::default(),
         user: None,
-        parts: &BTreeSet::new(),
+        taken: &Taken::default(),
         blocks: &BTreeSet::new(),
         said: Said::NOTHING,
         served: &[],
-        render: &|text, _, _| Ok(text.to_owned()),
+        render: &|text, variables, _| Ok(render(text, variables)),
     };
     let changed = files.change(&tools, own)?;
     Ok((files.base, changed))

@@ -109,6 +109,8 @@ fn permission_bits_show_what_a_user_can_read() {
                 expected,
                 "{folder_mode:o} {file_mode:o}"
             );
+            let owner = stranger().kept_out_by(path);
+            assert_eq!(owner.is_none(), expected, "{owner:?}");
         }
     }
     assert!(!stranger().can_read(Path::new("/no/such/file")));

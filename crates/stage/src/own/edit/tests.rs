@@ -4,12 +4,14 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::files::Access;
-use crate::own::{Ports, Said};
+use crate::own::{Names, Ports, Said, Taken};
 use crate::servers::Servers;
 use crate::template;
+use crate::user::User;
 
 mod addresses;
 mod paths;
+mod quotes;
 mod tls;
 
 const RUN: &str = "/t/trial/run";
@@ -21,6 +23,15 @@ fn changed(server: &str, text: &str) -> Result<String, String> {
 
 /// The same with these variables.
 fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String, String> {
+    edited(own, server, text).map(|it| it.0)
+}
+
+/// The same, and what was changed.
+fn edited(
+    own: &[(&str, &str)],
+    server: &str,
+    text: &str,
+) -> Result<(String, Vec<ConfigChange>), String> {
     let server = Servers::new(None).find(server).unwrap();
     let mut variables = Variables::default();
     let usual = [
@@ -41,9 +52,17 @@ fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String
         variables.set(name, *value);
     }
     variables.set("is_root", true);
+    let said = |wanted: &str| own.iter().find(|(name, _)| *name == wanted).map(|it| it.1);
+    let version = said("version").unwrap_or("1.0");
+    // Whom the server runs as: somebody who owns nothing here.
+    let user = said("user").map(|name| User {
+        name: name.to_owned(),
+        uid: 54_321,
+        gid: 54_321,
+    });
     let render = |text: &str, variables: &Variables, configuration: &str| {
         let context = template::Context {
-            version: "1.0",
+            version,
             configuration,
             files: &server,
         };
@@ -54,8 +73,9 @@ fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String
         replacements: &[],
         variables: &variables,
         ports: &Ports::default(),
-        user: None,
-        parts: &BTreeSet::new(),
+        names: &Names::default(),
+        user: user.as_ref(),
+        taken: &Taken::default(),
         blocks: &server.own.blocks_in(text).map(str::to_owned).collect(),
         served: &[],
         said: Said {
@@ -69,7 +89,7 @@ fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String
         text: text.to_owned(),
         access: Access::of(&std::fs::metadata("/").unwrap()),
     };
-    let mut edit = Edit::new(&file, Path::new("/etc"), &tools);
+    let mut edits = [Edit::new(&file, Path::new("/etc"), &tools)];
     let is_said = |word: &String| template::says(text, word);
     let is_like = |pattern: &Regex| text.lines().any(|line| pattern.is_match(line));
     let rules = server.own.changes.iter();
@@ -79,9 +99,10 @@ fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String
             is_needless || rule.unless.as_ref().is_some_and(is_said)
         })
         .collect();
-    edit.by_rules(&at_rest)?;
+    by_rules(&mut edits, &server.own, &at_rest).map_err(|(_, cause)| cause)?;
+    let [mut edit] = edits;
     edit.insert()?;
-    Ok(edit.finish().0)
+    Ok(edit.finish())
 }
 
 #[track_caller]
@@ -107,25 +128,6 @@ fn statements_that_share_a_line_are_each_changed() {
     check("haproxy", line, expected);
     let line = "<virtualhost 10.0.0.1 *:8081 [::1]:8082>";
     check("apache", line, "<virtualhost * *:8081 *:8082>");
-}
-
-#[test]
-fn a_site_without_a_listener_listens_on_this_machine_only() {
-    let text = "http {\n  server\n  {\n    root /;\n  }\n  \
-                server { a b; } server { listen 8081; }\n  \
-                map $a $b { default 1; }\n}\n";
-    let now = changed("nginx", text).unwrap();
-    let lines: Vec<&str> = now.lines().collect();
-    let added = |line: &str| line.matches("listen 127.0.0.1:").count();
-    let counts: Vec<usize> = lines.iter().map(|line| added(line)).collect();
-    assert_eq!(counts, [0, 0, 1, 0, 0, 2, 0, 0], "{now}");
-    assert!(lines[5].contains("{ listen 127.0.0.1:8081; }"), "{now}");
-    let said = "server {\n  listen unix:/x/a.sock;\n}\n";
-    let kept = changed("nginx", said).unwrap();
-    assert_eq!(
-        kept,
-        "server {\n  listen \"unix:/t/trial/run/a.sock\";\n}\n"
-    );
 }
 
 #[test]

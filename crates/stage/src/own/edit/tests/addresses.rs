@@ -38,6 +38,35 @@ fn what_listens_at_version_6_listens_beside_what_does_at_version_4() {
     }
 }
 
+/// The ports that `text` says behind an address of this machine after the rules of `server`.
+fn ports(server: &str, text: &str) -> Vec<String> {
+    let now = changed(server, text).unwrap();
+    let behind = now.split("127.0.0.1:").skip(1);
+    let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect();
+    behind.map(digits).collect()
+}
+
+#[test]
+fn two_addresses_with_one_port_listen_at_two_ports() {
+    let haproxy = "frontend a\n bind 127.0.0.2:8301\nfrontend b\n bind 127.0.0.3:8301\n\
+                   listen c tcp4@127.0.0.2:8301\n bind 127.0.0.2:8301";
+    let nginx = "server { listen 192.0.2.10:8301; } server { listen 192.0.2.11:8301; } \
+                 server { listen 192.0.2.10:8301; }";
+    for (server, text) in [("haproxy", haproxy), ("nginx", nginx)] {
+        let ports = ports(server, text);
+        assert_eq!(ports[0], "8301", "{server}");
+        assert_ne!(ports[1], ports[0], "{server}");
+        assert_eq!(ports.last(), ports.first(), "{server}");
+    }
+    // Each way to say every address is the same one.
+    for (server, text) in [
+        ("haproxy", " bind :8301\n bind *:8301\n bind 0.0.0.0:8301"),
+        ("nginx", "listen 8301; listen *:8301; listen 0.0.0.0:8301;"),
+    ] {
+        assert_eq!(ports(server, text), ["8301"; 3], "{server}");
+    }
+}
+
 #[test]
 fn an_upstream_of_version_6_is_written_without_brackets_where_it_stands_alone() {
     let line = "proxy.server = ( \"\" => ( ( \"host\" => \"10.0.0.1\" ) ) )";
@@ -58,4 +87,23 @@ fn global_options_of_caddy_are_one_block() {
         );
         assert!(now.contains("\tdefault_bind 127.0.0.1\n"), "{now}");
     }
+}
+
+#[test]
+fn a_site_without_a_listener_listens_on_this_machine_only() {
+    let text = "http {\n  server\n  {\n    root /;\n  }\n  \
+                server { a b; } server { listen 8081; }\n  \
+                map $a $b { default 1; }\n}\n";
+    let now = changed("nginx", text).unwrap();
+    let lines: Vec<&str> = now.lines().collect();
+    let added = |line: &str| line.matches("listen 127.0.0.1:").count();
+    let counts: Vec<usize> = lines.iter().map(|line| added(line)).collect();
+    assert_eq!(counts, [0, 0, 1, 0, 0, 2, 0, 0], "{now}");
+    assert!(lines[5].contains("{ listen 127.0.0.1:8081; }"), "{now}");
+    let said = "server {\n  listen unix:/x/a.sock;\n}\n";
+    let kept = changed("nginx", said).unwrap();
+    assert_eq!(
+        kept,
+        "server {\n  listen \"unix:/t/trial/run/a.sock\";\n}\n"
+    );
 }

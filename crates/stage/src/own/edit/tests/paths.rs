@@ -82,6 +82,65 @@ fn nginx_stores_in_the_trials_folder_however_a_path_is_quoted() {
 }
 
 #[test]
+fn what_paths_end_with_is_kept_apart() {
+    let text = "http {\nproxy_cache_path /a/cache keys_zone=a:1m;\n\
+                proxy_cache_path /b/cache/ keys_zone=b:1m;\n\
+                server { listen unix:/run/a/web.sock; }\n\
+                server { listen \"unix:/run/b/web.sock\" ssl; }\n\
+                server { listen unix:/run/a/web.sock; }\n}\n";
+    let now = changed("nginx", text).unwrap();
+    for expected in [
+        "proxy_cache_path \"/t/trial/run/cache\" keys_zone=a:1m;",
+        "proxy_cache_path \"/t/trial/run/2-cache\" keys_zone=b:1m;",
+        "listen \"unix:/t/trial/run/2-web.sock\" ssl;",
+    ] {
+        assert_eq!(now.matches(expected).count(), 1, "{expected}: {now}");
+    }
+    let same = "listen \"unix:/t/trial/run/web.sock\";";
+    assert_eq!(now.matches(same).count(), 2, "{now}");
+    check_all(
+        "haproxy",
+        &[(
+            "  bind unix@/run/a/x.sock,/run/b/x.sock,unix@/run/a/x.sock",
+            "  bind \"/t/trial/run/x.sock\",\"/t/trial/run/2-x.sock\",\"/t/trial/run/x.sock\"",
+        )],
+    );
+}
+
+#[test]
+fn a_folder_that_is_closed_to_the_server_is_not_said_to_be_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("closed/site");
+    std::fs::create_dir_all(&root).unwrap();
+    let mode = |path: &Path, mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(path, mode).unwrap();
+    };
+    mode(folder.path(), 0o755);
+    mode(&root, 0o755);
+    let said = |root: &Path| {
+        let line = format!("root {};", root.display());
+        let (now, changes) = edited(&[("user", "web")], "nginx", &line).unwrap();
+        let whys: String = changes.into_iter().map(|it| it.why).collect();
+        (now.contains("/t/trial/overlay"), whys)
+    };
+    mode(&folder.path().join("closed"), 0o700);
+    let (is_replaced, why) = said(&root);
+    assert!(
+        is_replaced && why.contains("user `web` cannot enter"),
+        "{why}"
+    );
+    assert!(
+        why.contains("set `user = \"") && !why.contains("not here"),
+        "{why}"
+    );
+    mode(&folder.path().join("closed"), 0o755);
+    assert_eq!(said(&root), (false, String::new()));
+    let (is_replaced, why) = said(&folder.path().join("none"));
+    assert!(is_replaced && why.contains("is not here"), "{why}");
+}
+
+#[test]
 fn nginx_takes_modules_from_where_its_build_has_them() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().display();
