@@ -189,7 +189,8 @@ impl Reader {
             site.note(name, rest);
         }
         match name.as_str() {
-            "root" => rest
+            // In a block `storage` it is where Caddy keeps its keys.
+            "root" if !is_global => rest
                 .last()
                 .into_iter()
                 .for_each(|it| add(&mut self.found.roots, named(it))),

@@ -113,6 +113,14 @@ fn directives_say_what_it_serves_asks_and_writes() {
 }
 
 #[test]
+fn where_keys_are_stored_is_no_document_root() {
+    let found = of("{\n\tstorage file_system {\n\t\troot /keys\n\t}\n}\n\
+        :80 {\n\troot * /srv\n\tfile_server\n}\n");
+    let roots: Vec<&str> = found.roots.iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(roots, ["/srv"]);
+}
+
+#[test]
 fn what_is_taken_in_may_be_sites_or_parts_of_them() {
     let text = |path: &'static str, text: &'static str| Text {
         path: Path::new(path),
