@@ -265,3 +265,34 @@ fn caddy_keeps_its_keys_in_the_trials_folder() {
         assert_ne!(roots[1], stored, "{now}");
     }
 }
+
+#[test]
+fn a_document_root_of_caddy_is_one_however_it_is_quoted() {
+    let overlay = "root * \"/t/trial/overlay\"";
+    let site = ":8081 {\n%\n}\n";
+    for path in [
+        "site",
+        "./site # ours",
+        "\"my site\"",
+        "`my site` # ours",
+        "\"/none/my site\"",
+    ] {
+        let line = format!("root * {path}");
+        let comment = path
+            .split_once(" #")
+            .map_or(String::new(), |it| format!(" #{}", it.1));
+        check_path("caddy", site, &line, &format!("{overlay}{comment}"));
+    }
+    for path in ["{vars.root}", "\"{vars.root}/site\"", "/srv/{host}"] {
+        let line = format!("root * {path}");
+        check_path("caddy", site, &line, &line);
+    }
+    check_refused(
+        "caddy",
+        &[
+            "\troot * sites/{host}",
+            "\troot \"my sites/{host}\"",
+            "\troot /a/* ~/site",
+        ],
+    );
+}
