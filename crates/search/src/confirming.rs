@@ -10,8 +10,8 @@ use crate::seen::Purpose;
 
 /// Trials more than planned that a confirmation may take where the engine spoils some.
 const CONFIRMING_MORE: u32 = 2;
-/// How often a lower bound that was not confirmed is lowered: by the width that the bounds may have,
-/// then by twice as much each time, and so to 73 % of it with a width of 2 %.
+/// How often a lower bound that was not confirmed is lowered: by the width that the bounds may
+/// have, then by twice as much each time, and so to 73 % of it with a width of 2 %.
 const LOWERINGS: u32 = 4;
 
 /// Confirming trials of one goal at one rate.

@@ -297,11 +297,10 @@ fn suits(running: &RunningUrl, workload: &Workload) -> Result<(), StageError> {
     ))
 }
 
-/// A host's name to ask by. `localhost` says no more than the address.
+/// A host's name to ask by. `localhost` is one like others: a server may have a site of that name.
 fn named(running: &RunningUrl) -> Option<String> {
     let url = &running.url;
-    let is_name = !url.has_address() && url.host != "localhost";
-    is_name.then(|| url.host.clone())
+    (!url.has_address()).then(|| url.host.clone())
 }
 
 /// The address of the URL that answers as expected, with the answer. Silence and failures of the
@@ -370,6 +369,7 @@ mod tests {
     use std::os::unix::process::CommandExt as _;
     use std::process::{Child, Command, Stdio};
 
+    use bakeoff_plan::Url;
     use rustix::process::{Signal, kill_process_group};
 
     use super::*;
@@ -422,6 +422,23 @@ mod tests {
             }
             assert!(Instant::now() < end, "{held:?}");
             std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    #[test]
+    fn a_url_with_a_name_is_asked_by_it() {
+        for (text, expected) in [
+            ("http://localhost:8080/", Some("localhost")),
+            ("https://site.test/", Some("site.test")),
+            ("http://127.0.0.1:8080/", None),
+            ("http://[::1]:8080/", None),
+        ] {
+            let running = RunningUrl {
+                url: Url::parse(text).unwrap(),
+                fresh: Vec::new(),
+                folder: PathBuf::new(),
+            };
+            assert_eq!(named(&running).as_deref(), expected, "{text}");
         }
     }
 

@@ -365,6 +365,24 @@ fn hint(answer: &AnswerCheck, has_upstream: bool) -> Option<String> {
     })
 }
 
+/// The hint as it is shown: only where the server redirects to may hold a secret.
+fn shown_hint(hint: &str, answer: &AnswerCheck, redaction: &Redaction) -> String {
+    match answer.header("location") {
+        Some(to) => hint.replace(to, &redaction.line(to)),
+        None => hint.to_owned(),
+    }
+}
+
+/// A header as it is shown. A challenge has a scheme and a realm in it, and no credentials.
+fn shown_header(name: &str, answer: &AnswerCheck, redaction: &Redaction) -> Option<String> {
+    let value = answer.header(name)?;
+    let is_challenge = name == "www-authenticate" && value.contains("realm=");
+    Some(match is_challenge {
+        true => value.to_owned(),
+        false => redaction.line(value),
+    })
+}
+
 /// What to ask in place of what has an answer with nothing in it; `None` for any other.
 fn hint_of_nothing(answer: &AnswerCheck) -> Option<String> {
     let is_empty = answer.status == 200 && answer.body_bytes == 0;

@@ -86,7 +86,40 @@ struct Options {
     https_port: u16,
     has_https: bool,
     redirects: bool,
-    has_h3: bool,
+    /// The port that the open block `servers` is for; `None` for all.
+    of_port: Option<u16>,
+    /// What such blocks say, and for which port.
+    spoken: Vec<(Option<u16>, Spoken)>,
+}
+
+/// Versions of HTTP that are spoken over TLS besides HTTP/1.1.
+#[derive(Clone, Copy)]
+struct Spoken {
+    h2: bool,
+    h3: bool,
+}
+
+impl Default for Spoken {
+    fn default() -> Self {
+        Self { h2: true, h3: true }
+    }
+}
+
+impl Spoken {
+    /// By the words of an option `protocols`.
+    fn of(words: &[String]) -> Self {
+        let has = |name: &str| words.iter().any(|word| word == name);
+        Self {
+            h2: has("h2"),
+            h3: has("h3"),
+        }
+    }
+
+    /// As far as these names of ALPN allow it. HTTP/3 has its own.
+    fn within(self, names: &[String]) -> Self {
+        let h2 = self.h2 && names.iter().any(|name| name == "h2");
+        Self { h2, ..self }
+    }
 }
 
 impl Default for Options {
@@ -96,7 +129,8 @@ impl Default for Options {
             https_port: 443,
             has_https: true,
             redirects: true,
-            has_h3: true,
+            of_port: None,
+            spoken: Vec::new(),
         }
     }
 }
@@ -110,6 +144,8 @@ struct Site {
     answers: bool,
     /// Whether it redirects to https.
     redirects: bool,
+    /// Names of ALPN, where it says any.
+    names: Option<Vec<String>>,
 }
 
 impl Reader {
@@ -189,7 +225,8 @@ impl Reader {
             site.note(name, rest);
         }
         match name.as_str() {
-            "root" => rest
+            // In a block `storage` it is where Caddy keeps its keys.
+            "root" if !is_global => rest
                 .last()
                 .into_iter()
                 .for_each(|it| add(&mut self.found.roots, named(it))),
@@ -212,6 +249,11 @@ impl Reader {
             "tls" if rest.len() > 1 => {
                 let files = rest.iter().take(2);
                 files.for_each(|it| add(&mut self.found.certificates, named(it)));
+            }
+            "alpn" if is_in_tls => {
+                if let Some(site) = self.sites.last_mut() {
+                    site.names = Some(rest.to_vec());
+                }
             }
             "dns" if is_in_tls || is_global => {
                 if let Some(provider) = rest.first() {
@@ -244,7 +286,11 @@ impl Reader {
                 self.options.has_https &= first != "off";
                 self.options.redirects &= first != "off" && first != "disable_redirects";
             }
-            "protocols" => self.options.has_h3 = rest.iter().any(|it| it == "h3"),
+            "servers" => self.options.of_port = Address::parse(first).port,
+            "protocols" => {
+                let spoken = (self.options.of_port, Spoken::of(rest));
+                self.options.spoken.push(spoken);
+            }
             _ => {}
         }
     }
@@ -305,6 +351,21 @@ impl Site {
         self.has_tls |= name == "tls";
     }
 
+    /// What its listener at a port speaks over TLS: options for that port count before others.
+    fn spoken(&self, port: u16, options: &Options) -> Spoken {
+        let of = |wanted| {
+            options
+                .spoken
+                .iter()
+                .find(|(of_port, _)| *of_port == wanted)
+        };
+        let spoken = of(Some(port)).or_else(|| of(None));
+        let spoken = spoken.map(|(_, spoken)| *spoken).unwrap_or_default();
+        self.names
+            .as_deref()
+            .map_or(spoken, |names| spoken.within(names))
+    }
+
     fn listener(&self, address: &Address, options: &Options) -> Listener {
         let host = address.host.as_str();
         let is_clear = address.scheme == "http";
@@ -321,7 +382,7 @@ impl Site {
         Listener {
             address: "*".to_owned(),
             port: Some(port),
-            protocols: protocols(has_tls, options.has_h3),
+            protocols: protocols(has_tls, self.spoken(port, options)),
             hosts: has_name.then(|| host.to_owned()).into_iter().collect(),
             kind: match is_redirect {
                 true => ListenerKind::Redirect,
@@ -333,12 +394,14 @@ impl Site {
 }
 
 /// What a listener of Caddy speaks, which agrees on HTTP/2 over TLS wherever it can.
-fn protocols(has_tls: bool, has_h3: bool) -> Vec<Protocol> {
-    match (has_tls, has_h3) {
-        (false, _) => vec![Protocol::H1],
-        (true, false) => vec![Protocol::H1Tls, Protocol::H2],
-        (true, true) => vec![Protocol::H1Tls, Protocol::H2, Protocol::H3],
+fn protocols(has_tls: bool, spoken: Spoken) -> Vec<Protocol> {
+    if !has_tls {
+        return vec![Protocol::H1];
     }
+    let mut protocols = vec![Protocol::H1Tls];
+    protocols.extend(spoken.h2.then_some(Protocol::H2));
+    protocols.extend(spoken.h3.then_some(Protocol::H3));
+    protocols
 }
 
 /// Adds a listener, or its names to the one that is like it.
@@ -364,7 +427,7 @@ fn merge(listeners: &mut Vec<Listener>, listener: Listener) {
 
 /// The redirects that Caddy makes for sites over TLS.
 fn add_redirects(listeners: &mut Vec<Listener>, http_port: u16) {
-    let of_tls = |it: &&Listener| it.protocols.contains(&Protocol::H2) && !it.hosts.is_empty();
+    let of_tls = |it: &&Listener| it.protocols.contains(&Protocol::H1Tls) && !it.hosts.is_empty();
     let hosts: Vec<String> = listeners
         .iter()
         .filter(of_tls)
@@ -377,7 +440,7 @@ fn add_redirects(listeners: &mut Vec<Listener>, http_port: u16) {
     let redirect = Listener {
         address: "*".to_owned(),
         port: Some(http_port),
-        protocols: protocols(false, false),
+        protocols: protocols(false, Spoken::default()),
         hosts,
         kind: ListenerKind::Redirect,
         place: Place::default(),

@@ -66,7 +66,7 @@ impl Layout {
     /// The text as the server reads it.
     pub(super) fn lines<'t>(&self, text: &'t str) -> Vec<Read<'t>> {
         let mut lines = Vec::new();
-        let mut section = "";
+        let mut sections = Sections::default();
         let mut ends = text.split_inclusive('\n').scan(0, |end, line| {
             *end += line.len();
             Some(*end)
@@ -82,9 +82,7 @@ impl Layout {
                 count += 1;
             }
             let before = without_end(&text[begin..end]);
-            if let Some(begun) = self.section_of(before) {
-                section = begun;
-            }
+            let section = sections.at(before, self.section_of(before));
             lines.push(Read {
                 number,
                 before,
@@ -159,6 +157,36 @@ impl Layout {
             }
         }
         defined
+    }
+}
+
+/// The sections that lines stand in.
+#[derive(Default)]
+struct Sections<'t> {
+    /// The last one without braces, which goes on until the next begins.
+    last: &'t str,
+    /// Those in braces that are open, and in how many blocks each is.
+    open: Vec<(&'t str, usize)>,
+    /// How many blocks are open.
+    depth: usize,
+}
+
+impl<'t> Sections<'t> {
+    /// The kind of the section that the next line stands in, which it may have begun itself.
+    fn at(&mut self, line: &str, begun: Option<&'t str>) -> &'t str {
+        let words = line.split_whitespace();
+        let words: Vec<&str> = words.take_while(|word| !word.starts_with('#')).collect();
+        let closed = words.iter().take_while(|word| **word == "}").count();
+        self.depth = self.depth.saturating_sub(closed);
+        self.open.retain(|(_, around)| *around < self.depth);
+        let opens = words.last() == Some(&"{");
+        match begun {
+            Some(kind) if opens => self.open.push((kind, self.depth)),
+            Some(kind) => self.last = kind,
+            None => {}
+        }
+        self.depth += usize::from(opens);
+        self.open.last().map_or(self.last, |(kind, _)| kind)
     }
 }
 
@@ -274,6 +302,20 @@ mod tests {
         let expected = expected.map(|(number, text)| (number, Cow::Borrowed(text)));
         assert_eq!(read(&layout, text), expected);
         assert_eq!(read(&Layout::default(), "a \\\r\nb").len(), 2);
+    }
+
+    #[test]
+    fn a_section_in_braces_ends_with_them() {
+        let layout = Layout {
+            section: Some(Regex::new(r"^\s*(global|outer|inner)\b").unwrap()),
+            ..Layout::default()
+        };
+        let text = "a\nouter {\nb {\n# }\n}\ninner { # {\nc\n}\nd\n}\ne\nglobal\n}\nf";
+        let kinds = layout.lines(text).into_iter().map(|line| line.section);
+        let kinds: Vec<&str> = kinds.collect();
+        let expected = "- outer outer outer outer inner inner outer outer - - global global global";
+        let expected = expected.split(' ').map(|kind| kind.trim_matches('-'));
+        assert_eq!(kinds, expected.collect::<Vec<_>>());
     }
 
     #[test]

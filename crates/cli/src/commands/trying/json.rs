@@ -6,7 +6,7 @@ use bakeoff_stage::Named;
 use serde_json::{Value, json};
 
 use super::text::HEADERS;
-use super::{End, Tried, hint_of_nothing};
+use super::{End, Tried, hint_of_nothing, shown_header, shown_hint};
 
 /// The document, with its keys always the same; what is not known is null.
 pub(super) fn document(tried: &[Tried], plan: Option<&str>, redaction: &Redaction) -> String {
@@ -22,7 +22,12 @@ pub(super) fn document(tried: &[Tried], plan: Option<&str>, redaction: &Redactio
 fn file(one: &Tried, redaction: &Redaction) -> Value {
     let (end, answer, problem, hint) = match &one.end {
         End::Answered(check) => ("answered", Some(check), None, hint_of_nothing(check)),
-        End::Wrong(check, hint) => ("wrong-answer", Some(check), None, Some(hint.clone())),
+        End::Wrong(check, hint) => (
+            "wrong-answer",
+            Some(check),
+            None,
+            Some(shown_hint(hint, check, redaction)),
+        ),
         End::Silent(why) => ("no-answer", None, Some(why), None),
         End::Refused(why) => ("refused", None, Some(why), None),
     };
@@ -46,7 +51,7 @@ fn file(one: &Tried, redaction: &Redaction) -> Value {
         "end": end,
         "answer": answer.map(|it| described(it, redaction)),
         "problem": problem.map(hidden),
-        "hint": hint.as_ref().map(hidden),
+        "hint": hint,
         "changes": changes.collect::<Vec<_>>(),
     })
 }
@@ -71,7 +76,7 @@ fn found(file: &super::OwnFile, redaction: &Redaction) -> Value {
 fn described(answer: &AnswerCheck, redaction: &Redaction) -> Value {
     let headers = HEADERS
         .iter()
-        .filter_map(|name| Some((*name, redaction.line(answer.header(name)?))));
+        .filter_map(|name| Some((*name, shown_header(name, answer, redaction)?)));
     json!({
         "status": answer.status,
         "body_bytes": answer.body_bytes,

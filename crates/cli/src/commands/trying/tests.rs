@@ -209,6 +209,44 @@ fn only_a_file_with_an_upstream_has_one_that_does_not_answer() {
 }
 
 #[test]
+fn only_what_the_server_says_is_hidden_in_a_hint() {
+    let realm = "Basic realm=\"Staff only\"";
+    for (status, name, value, shown) in [
+        (
+            401,
+            "WWW-Authenticate",
+            realm,
+            "add an `Authorization` header to the plan",
+        ),
+        (401, "WWW-Authenticate", realm, "Staff only"),
+        (
+            401,
+            "WWW-Authenticate",
+            "Basic c3R4ZmY6c2VjcjN0",
+            "it asks for credentials: add",
+        ),
+        (
+            302,
+            "Location",
+            "/in?token=c3R4ZmY6c2VjcjN0&a=1",
+            "it redirects to /in?token=[secret]&a=1",
+        ),
+    ] {
+        let answer = answer(status, &[(name, value)]);
+        let hint = hint(&answer, false).unwrap();
+        let file = own_file("/srv/nginx.conf", FileFound::default());
+        let tried = [tried("nginx", Some(file), End::Wrong(answer, hint))];
+        let redaction = Redaction::default();
+        let drawn = text::drawn(&tried, None, &flags(&[]), &redaction);
+        let document = json::document(&tried, None, &redaction);
+        for text in [drawn, document] {
+            assert!(text.contains(shown), "{text}");
+            assert!(!text.contains("c3R4ZmY6c2VjcjN0"), "{text}");
+        }
+    }
+}
+
+#[test]
 fn an_answer_with_nothing_in_it_says_what_to_ask() {
     let mut empty = answer(200, &[]);
     empty.body_bytes = 0;

@@ -4,7 +4,7 @@ use bakeoff_record::{AnswerCheck, shell_path};
 use bakeoff_report::Redaction;
 use bakeoff_stage::{FileFound, Listener, ListenerKind, Named, Place, UpstreamKind};
 
-use super::{End, Tried, hint_of_nothing};
+use super::{End, Tried, hint_of_nothing, shown_header, shown_hint};
 use crate::commands::race::as_a_file;
 use crate::flags::TryFlags;
 
@@ -88,14 +88,14 @@ fn file(one: &Tried, redaction: &Redaction) -> String {
     }
     match &one.end {
         End::Answered(answer) => {
-            row(&mut text, "answer", &redaction.line(&described(answer)));
+            row(&mut text, "answer", &described(answer, redaction));
             if let Some(hint) = hint_of_nothing(answer) {
                 row(&mut text, "hint", &hint);
             }
         }
         End::Wrong(answer, hint) => {
-            row(&mut text, "answer", &redaction.line(&described(answer)));
-            row(&mut text, "hint", &redaction.line(hint));
+            row(&mut text, "answer", &described(answer, redaction));
+            row(&mut text, "hint", &shown_hint(hint, answer, redaction));
         }
         End::Silent(why) | End::Refused(why) => {
             let why = redaction.line(why);
@@ -246,10 +246,10 @@ fn changes(text: &mut String, one: &Tried, redaction: &Redaction) {
     }
 }
 
-fn described(answer: &AnswerCheck) -> String {
+fn described(answer: &AnswerCheck, redaction: &Redaction) -> String {
     let mut text = format!("{}, {} bytes", answer.status, answer.body_bytes);
     for name in HEADERS {
-        if let Some(value) = answer.header(name) {
+        if let Some(value) = shown_header(name, answer, redaction) {
             text.push_str(&format!("; {name}: {value}"));
         }
     }

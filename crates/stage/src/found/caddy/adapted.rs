@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{add_redirects, merge, protocols};
+use super::{Spoken, add_redirects, merge, protocols};
 use crate::found::{Found, Listener, ListenerKind, Place};
 
 /// Routes in routes, at the most.
@@ -37,9 +37,24 @@ struct Http {
 struct Server {
     listen: Vec<String>,
     routes: Vec<Route>,
-    tls_connection_policies: Option<Vec<Value>>,
+    tls_connection_policies: Option<Vec<Policy>>,
     automatic_https: Automatic,
     protocols: Option<Vec<String>>,
+}
+
+/// What is agreed on with clients that ask for some names, or for any.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Policy {
+    #[serde(rename = "match")]
+    matches: Option<Names>,
+    alpn: Option<Vec<String>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Names {
+    sni: Option<Vec<String>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -130,16 +145,13 @@ impl Server {
             .any(|host| !self.automatic_https.skip.contains(host));
         let automatic = !self.automatic_https.disable && port != http_port && is_named;
         let has_tls = is_asked_for || automatic;
-        let has_h3 = self
-            .protocols
-            .as_ref()
-            .is_none_or(|it| it.iter().any(|it| it == "h3"));
+        let spoken = self.spoken(hosts.first());
         let only_redirects =
             !has_tls && !self.routes.is_empty() && redirects(&self.routes, DEPTH_MAX);
         Some(Listener {
             address: if address.is_empty() { "*" } else { address }.to_owned(),
             port: Some(port),
-            protocols: protocols(has_tls, has_h3),
+            protocols: protocols(has_tls, spoken),
             hosts: if is_for_any { Vec::new() } else { hosts },
             kind: match only_redirects {
                 true => ListenerKind::Redirect,
@@ -147,6 +159,26 @@ impl Server {
             },
             place: Place::default(),
         })
+    }
+}
+
+impl Server {
+    /// What it speaks over TLS to those that ask for `host`.
+    fn spoken(&self, host: Option<&String>) -> Spoken {
+        let protocols = self.protocols.as_deref();
+        let spoken = protocols.map(Spoken::of).unwrap_or_default();
+        let policies = self.tls_connection_policies.as_deref();
+        let mut policies = policies.unwrap_or_default().iter();
+        let names = policies.find(|it| it.is_for(host));
+        let names = names.and_then(|it| it.alpn.as_deref());
+        names.map_or(spoken, |names| spoken.within(names))
+    }
+}
+
+impl Policy {
+    fn is_for(&self, host: Option<&String>) -> bool {
+        let names = self.matches.as_ref().and_then(|it| it.sni.as_ref());
+        names.is_none_or(|names| host.is_some_and(|host| names.contains(host)))
     }
 }
 

@@ -13,7 +13,7 @@ fn of(text: &str) -> Found {
 /// Port, names, kind and whether it speaks TLS, of each listener.
 fn listeners(found: &Found) -> Vec<(u16, String, ListenerKind, bool)> {
     let row = |it: &Listener| {
-        let has_tls = it.protocols.contains(&Protocol::H2);
+        let has_tls = it.protocols.contains(&Protocol::H1Tls);
         (it.port.unwrap_or(0), it.hosts.join(" "), it.kind, has_tls)
     };
     found.listeners.iter().map(row).collect()
@@ -110,6 +110,50 @@ fn directives_say_what_it_serves_asks_and_writes() {
         (php, "d:3"),
     ];
     assert_eq!(upstreams, expected);
+}
+
+#[test]
+fn http_2_is_listed_only_where_it_is_spoken() {
+    use Protocol::{H1Tls, H2, H3};
+    let site = "https://a.test:8443 {\n\ttls internal {\n\t\talpn http/1.1\n\t}\n}\n";
+    let plain = "https://a.test:8443 {\n\trespond hi\n}\n";
+    let servers =
+        |of: &str, said: &str| format!("{{\n\tservers {of} {{\n\t\tprotocols {said}\n\t}}\n}}\n");
+    for (options, site, expected) in [
+        (String::new(), plain, &[H1Tls, H2, H3][..]),
+        (String::new(), site, &[H1Tls, H3]),
+        (servers("", "h1"), plain, &[H1Tls]),
+        (servers("", "h1 h2"), plain, &[H1Tls, H2]),
+        (servers(":8443", "h1 h3"), plain, &[H1Tls, H3]),
+        (servers(":8444", "h1"), plain, &[H1Tls, H2, H3]),
+    ] {
+        let found = of(&format!("{options}{site}"));
+        assert_eq!(found.listeners[0].protocols, expected, "{options}{site}");
+    }
+    let adapted = |more: &str| {
+        let routes = r#"[{"match":[{"host":["a.test"]}]}]"#;
+        let server = format!(r#"{{"listen":[":8443"],"routes":{routes}{more}}}"#);
+        format!(r#"{{"apps":{{"http":{{"servers":{{"srv0":{server}}}}}}}}}"#)
+    };
+    let policies = r#","tls_connection_policies":[{"match":{"sni":["b.test"]},"alpn":["h2"]},
+        {"match":{"sni":["a.test"]},"alpn":["http/1.1"]},{}]"#;
+    for (more, expected) in [
+        ("", &[H1Tls, H2, H3][..]),
+        (r#","protocols":["h1"]"#, &[H1Tls]),
+        (policies, &[H1Tls, H3]),
+    ] {
+        let mut found = of(plain);
+        adapted::take(&mut found, &adapted(more).replace('\n', ""));
+        assert_eq!(found.listeners[0].protocols, expected, "{more}");
+    }
+}
+
+#[test]
+fn where_keys_are_stored_is_no_document_root() {
+    let found = of("{\n\tstorage file_system {\n\t\troot /keys\n\t}\n}\n\
+        :80 {\n\troot * /srv\n\tfile_server\n}\n");
+    let roots: Vec<&str> = found.roots.iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(roots, ["/srv"]);
 }
 
 #[test]

@@ -107,3 +107,25 @@ fn a_site_without_a_listener_listens_on_this_machine_only() {
         "server {\n  listen \"unix:/t/trial/run/a.sock\";\n}\n"
     );
 }
+
+#[test]
+fn options_of_caddy_for_one_address_are_for_where_the_trial_listens() {
+    for address in [":8443", "a.test:8443", "[::]:8443", "\":8443\""] {
+        let text = format!("{{\n\tservers {address} {{\n\t}}\n}}\n:8443 {{\n}}\n");
+        let now = changed("caddy", &text).unwrap();
+        assert!(now.contains("\tservers 127.0.0.1:8443 {\n"), "{now}");
+    }
+    for line in ["servers {", "\tservers 127.0.0.1:8443 {"] {
+        check("caddy", &format!(":8081 {{\n}}\n{line}"), line);
+    }
+    check_refused(
+        "caddy",
+        &["\tservers unix//a.sock {", "servers :8000-8010 {"],
+    );
+    let now = changed("caddy", "{\n\tservers :80 {\n\t}\n}\n:80 {\n}\n").unwrap();
+    let mapped = |line: &&str| line.contains(":") && line.ends_with('{');
+    let ports: Vec<&str> = now.lines().filter(mapped).collect();
+    let port = |line: &str| line.rsplit(':').next().map(str::to_owned);
+    assert_eq!(ports.len(), 2, "{now}");
+    assert_eq!(port(ports[0]), port(ports[1]), "{now}");
+}

@@ -308,3 +308,50 @@ fn other_servers_write_there_however_a_path_is_quoted() {
         check_path("caddy", log, &line, "output file \"/t m p/run/c.log\"");
     }
 }
+
+#[test]
+fn caddy_keeps_its_keys_in_the_trials_folder() {
+    let stored = "\troot \"/t/trial/run/storage\"";
+    for root in ["/keys", "\"/the keys\"", "keys # ours", "{$KEYS:/keys}"] {
+        let text = format!(
+            "{{\nstorage file_system {{ # keys\n\troot {root}\n}}\n}}\n\
+             :8081 {{\n\troot {root}\n}}\n"
+        );
+        let now = changed("caddy", &text).unwrap();
+        let roots: Vec<&str> = now.lines().filter(|line| line.contains("root ")).collect();
+        assert_eq!(roots.len(), 2, "{now}");
+        assert_eq!(roots[0], stored, "{now}");
+        assert_ne!(roots[1], stored, "{now}");
+    }
+}
+
+#[test]
+fn a_document_root_of_caddy_is_one_however_it_is_quoted() {
+    let overlay = "root * \"/t/trial/overlay\"";
+    let site = ":8081 {\n%\n}\n";
+    for path in [
+        "site",
+        "./site # ours",
+        "\"my site\"",
+        "`my site` # ours",
+        "\"/none/my site\"",
+    ] {
+        let line = format!("root * {path}");
+        let comment = path
+            .split_once(" #")
+            .map_or(String::new(), |it| format!(" #{}", it.1));
+        check_path("caddy", site, &line, &format!("{overlay}{comment}"));
+    }
+    for path in ["{vars.root}", "\"{vars.root}/site\"", "/srv/{host}"] {
+        let line = format!("root * {path}");
+        check_path("caddy", site, &line, &line);
+    }
+    check_refused(
+        "caddy",
+        &[
+            "\troot * sites/{host}",
+            "\troot \"my sites/{host}\"",
+            "\troot /a/* ~/site",
+        ],
+    );
+}

@@ -110,3 +110,39 @@ fn no_server_asks_more_of_clients_than_bakeoffs_has() {
     );
     check_refused("caddy", &["client_auth {\nmode require\n}"]);
 }
+
+#[test]
+fn caddy_gets_a_pair_of_the_trial_where_a_file_of_one_cannot_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let there = folder.path().join("a b.pem");
+    std::fs::write(&there, "").unwrap();
+    let there = format!("\"{}\"", there.display());
+    let pair = "tls \"/t/trial/tls/certificate.pem\" \"/t/trial/tls/key.pem\"";
+    let check = |files: &str, expected: &str| {
+        check_caddy(
+            &format!("a {{\ntls {files}\n}}"),
+            &format!("a {{\n{expected}\n}}"),
+        );
+    };
+    let both = format!("{there} {there}");
+    check(&both, &format!("tls {both}"));
+    for none in [
+        "/none.key",
+        "\"/no such/a.key\"",
+        "`/no such/a.key`",
+        "none.key",
+    ] {
+        check(&format!("{there} {none}"), pair);
+        check(&format!("{none} {there}"), pair);
+        check(&format!("{none} {none} {{"), &format!("{pair} {{"));
+    }
+    for other in [
+        "tls internal",
+        "tls internal # none",
+        "tls internal {",
+        "tls",
+    ] {
+        let around = |line: &str| format!("servers {{\nlistener_wrappers {{\n{line}\n}}\n}}");
+        check_caddy(&around(other), &around(other));
+    }
+}
