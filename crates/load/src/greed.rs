@@ -2,7 +2,12 @@
 //!
 //! Endless interim responses, one-byte chunks or PINGs cost the thread more than ordinary answers
 //! do, and every other connection of the thread would wait for them. A connection that has sent
-//! much, little of it bodies, and ended no request, is read seldom until a request on it ends.
+//! much, has moved little of bodies by it, and has ended no request, is read seldom until a request
+//! on it ends.
+//!
+//! What moves a body is either a part of an answer, or what lets a part of a request through: an
+//! acknowledgement of QUIC, a window of HTTP/2. What moves nothing is worth nothing, also in the
+//! middle of an upload.
 
 /// Bytes after which a connection that carries nothing is read seldom.
 const BYTES_MIN: u64 = 64 * 1024;
@@ -16,6 +21,7 @@ const REST_NS_MAX: u64 = 20_000_000;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Greed {
     bytes: u64,
+    /// Bytes of bodies that this has moved, of answers and of requests.
     body_bytes: u64,
     /// It is not read before this, nanoseconds; 0 where it is not greedy.
     pub(crate) held_until: u64,
@@ -33,7 +39,7 @@ impl Greed {
         body_bytes.saturating_sub(self.body_bytes)
     }
 
-    /// The connection's turn from `from` to `to` brought so many bytes, some of them of bodies,
+    /// The connection's turn from `from` to `to` brought so many bytes, moved so many of bodies,
     /// and ended no request. Returns when to read it again, if that is later than at once.
     #[cold]
     pub(crate) fn feed(&mut self, bytes: u64, body_bytes: u64, from: u64, to: u64) -> Option<u64> {
@@ -48,7 +54,7 @@ impl Greed {
         Some(self.held_until)
     }
 
-    /// Whether it has sent much, most of which was no body.
+    /// Whether it has sent much, and has moved little by it.
     pub(crate) fn is_greedy(&self) -> bool {
         self.bytes > BYTES_MIN && self.body_bytes < self.bytes / 2
     }

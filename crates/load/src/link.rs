@@ -27,6 +27,7 @@ pub(crate) enum Link<S> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Intake {
     pub(crate) bytes: u64,
+    /// Bytes of bodies that it has moved: of answers that came, of requests that went.
     pub(crate) body_bytes: u64,
 }
 

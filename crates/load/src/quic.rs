@@ -33,6 +33,7 @@ mod reading;
 mod session;
 mod silence;
 mod streams;
+mod uploads;
 
 use datagrams::PAYLOAD_MAX;
 pub(crate) use loss::{Lost, lost_by};
@@ -182,7 +183,8 @@ fn transport(spec: &LoadSpec, request_bytes: usize, payload_max: u16) -> Transpo
         .receive_window(window)
         .datagram_receive_buffer_size(None)
         .mtu_discovery_config(Some(path))
-        .max_idle_timeout(IdleTimeout::try_from(idle).ok());
+        .max_idle_timeout(IdleTimeout::try_from(idle).ok())
+        .congestion_controller_factory(uploads::noting());
     transport
 }
 

@@ -54,6 +54,8 @@ pub(crate) enum Phase<S> {
     Spare,
     /// No socket, after a failure and before the next attempt.
     Resting,
+    /// No socket, because the server had no room for a connection: it is attempted again then.
+    Knocking(u64),
     /// Connecting, for a request or ahead of one.
     Connecting(S),
     /// Connected, and agreeing on TLS.
@@ -192,7 +194,7 @@ impl<S> Slot<S> {
         let inside_s = thread.ledger.window.inside(self.since, now) as f64 / 1e9;
         let set_up = &mut thread.ledger.counts.observed.set_up;
         match self.phase {
-            Phase::Connecting(_) => set_up.connecting_s += inside_s,
+            Phase::Connecting(_) | Phase::Knocking(_) => set_up.connecting_s += inside_s,
             Phase::Shaking(_) | Phase::ShakingQuic(_) => set_up.handshaking_s += inside_s,
             Phase::Resting => set_up.resting_s += inside_s,
             Phase::Spare | Phase::Ready(_) => {}
@@ -212,7 +214,7 @@ impl<S> Slot<S> {
         let connections = &mut thread.ledger.counts.links.connections;
         if matches!(
             self.phase,
-            Phase::Connecting(_) | Phase::Shaking(_) | Phase::ShakingQuic(_)
+            Phase::Knocking(_) | Phase::Connecting(_) | Phase::Shaking(_) | Phase::ShakingQuic(_)
         ) {
             connections.failed += 1;
             thread.agenda.opening -= 1;
@@ -303,7 +305,11 @@ impl<S> Slot<S> {
             // This entry was made before the failure.
             Phase::Resting if now < self.since.saturating_add(thread.pause_ns()) => return,
             Phase::Spare | Phase::Resting => {}
-            Phase::Connecting(_) | Phase::Shaking(_) | Phase::ShakingQuic(_) => return,
+            Phase::Knocking(at) if at <= now => return open::knock(self, thread, now),
+            Phase::Knocking(_)
+            | Phase::Connecting(_)
+            | Phase::Shaking(_)
+            | Phase::ShakingQuic(_) => return,
         }
         self.leave_phase(thread, now);
         self.phase = Phase::Spare;
@@ -324,7 +330,7 @@ impl<S> Slot<S> {
         }
         self.greed = Greed::default();
         match std::mem::replace(&mut self.phase, Phase::Spare) {
-            Phase::Spare | Phase::Resting => {}
+            Phase::Spare | Phase::Resting | Phase::Knocking(_) => {}
             Phase::Connecting(socket) => thread.driver.close(socket),
             Phase::Shaking(line) => thread.driver.close(line.socket),
             Phase::Ready(Link::Serial(serial)) => thread.driver.close(serial.line.socket),
@@ -387,7 +393,7 @@ impl<S> Slot<S> {
         self.deadline = None;
         let late = match (&self.phase, &self.requests) {
             (Phase::Spare | Phase::Resting, _) => None,
-            (Phase::Connecting(_), _) => Some(Late::Connection),
+            (Phase::Connecting(_) | Phase::Knocking(_), _) => Some(Late::Connection),
             (Phase::Shaking(_), _) => Some(Late::TlsHandshake),
             (Phase::ShakingQuic(_), _) => Some(Late::QuicHandshake),
             (Phase::Ready(_), Requests::One(one)) => one.as_ref().map(|_| Late::Answer),

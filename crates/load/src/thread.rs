@@ -78,10 +78,15 @@ impl<'a, D: Driver> Thread<'a, D> {
 
     /// Where the next connection leads: the target's addresses, and the sources, in turn.
     pub(crate) fn next_way(&mut self) -> Way<'a> {
-        let endpoints: &'a [Endpoint] = &self.spec.target.endpoints;
-        let sources = &self.spec.connections.sources;
         let turn = self.first_way.wrapping_add(self.attempts);
         self.attempts += 1;
+        self.way(turn)
+    }
+
+    /// The target's address, and the source, whose turn is this one.
+    pub(crate) fn way(&self, turn: usize) -> Way<'a> {
+        let endpoints: &'a [Endpoint] = &self.spec.target.endpoints;
+        let sources = &self.spec.connections.sources;
         Way {
             to: &endpoints[turn % endpoints.len()],
             source: sources.get(turn % sources.len().max(1)).copied(),

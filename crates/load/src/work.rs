@@ -48,7 +48,7 @@ fn handle_other<D: Driver>(slot: &mut Slot<D::Socket>, ready: Ready, thread: &mu
             line.ended |= ready.ended;
             open::shake(slot, thread);
         }
-        Phase::Spare | Phase::Resting => {}
+        Phase::Spare | Phase::Resting | Phase::Knocking(_) => {}
     }
 }
 

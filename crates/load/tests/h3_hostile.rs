@@ -156,6 +156,15 @@ fn floods_do_not_keep_answers_from_coming() {
 }
 
 #[test]
+fn floods_in_the_middle_of_an_upload_do_not_hold_up_the_loop() {
+    for hostility in [Hostility::Pings, Hostility::Windows] {
+        let mut spec = hostile(does(hostility), |_| Act::Answer(HELLO));
+        send(&mut spec, &vec![7; 1_000_000]);
+        check(&spec, &[Outcome::Ok, Outcome::Timeout]);
+    }
+}
+
+#[test]
 fn a_socket_that_is_never_empty_does_not_hold_up_the_loop() {
     for bytes in [30, 0] {
         let junk = Hostility::JunkWithoutRest(bytes);

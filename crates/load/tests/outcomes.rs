@@ -7,11 +7,13 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bakeoff_load::{BodyCheck, Control, Waiting, run};
+use bakeoff_load::{BodyCheck, ConnectTo, Control, LoadSpec, Target, Waiting, run};
 use bakeoff_plan::{Arrival, LoadModel};
 use bakeoff_record::{LoadResult, Outcome};
 
@@ -251,4 +253,59 @@ fn a_large_body_is_dropped_unread_and_still_counted() {
     );
     assert_eq!(result.bytes.body, 30 * BODY as u64);
     assert_eq!(result.bodies_checked, 3);
+}
+
+/// A socket file on which one connection waits to be accepted, and no other finds room. The
+/// connection, the socket and its file are the caller's to keep.
+fn full_queue(name: &str) -> (UnixListener, UnixStream, PathBuf) {
+    let name = format!("bakeoff-{name}-{}.sock", std::process::id());
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).expect("a socket file");
+    rustix::net::listen(&listener, 0).expect("a shorter queue");
+    let first = UnixStream::connect(&path).expect("room for one");
+    (listener, first, path)
+}
+
+fn over_socket_file(path: &Path) -> LoadSpec {
+    let mut spec = spec(([127, 0, 0, 1], 80).into());
+    let target = Target::resolve("http://localhost/", ConnectTo::Unix(path));
+    spec.target = target.expect("nothing is to be looked up");
+    spec
+}
+
+#[test]
+fn a_socket_file_whose_queue_stays_full_is_a_connect_timeout() {
+    let (_listener, _first, path) = full_queue("full");
+    let mut spec = over_socket_file(&path);
+    spec.count = Some(6);
+    spec.load.timeout_s = 0.1;
+    let result = load(&spec);
+    let seen = (&result.outcomes, &result.error_samples);
+    assert_eq!(result.outcomes.of(Outcome::ConnectTimeout), 6, "{seen:?}");
+    assert_eq!(result.connections.failed, 6);
+    assert_eq!(result.connections.opened, 0);
+    let _ = std::fs::remove_file(path);
+}
+
+#[test]
+fn a_socket_file_whose_queue_is_full_for_a_while_lets_its_clients_in() {
+    let (listener, first, path) = full_queue("filled");
+    let mut spec = over_socket_file(&path);
+    spec.connections.requests_per_connection = Some(1);
+    std::thread::spawn(move || {
+        // Clients that come later than that meet a queue for one, too.
+        std::thread::sleep(Duration::from_millis(20));
+        drop(first);
+        for mut stream in listener.incoming().flatten() {
+            if read_request(&mut stream) {
+                let _ = stream.write_all(HELLO);
+            }
+        }
+    });
+    let result = load(&spec);
+    let seen = (&result.outcomes, &result.error_samples);
+    assert_eq!(result.outcomes.of(Outcome::Ok), 30, "{seen:?}");
+    assert_eq!(result.connections.failed, 0);
+    let _ = std::fs::remove_file(path);
 }

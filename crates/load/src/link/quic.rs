@@ -80,8 +80,8 @@ impl<S> QuicLink<S> {
             tls::forget_seen();
         }
         let at = quic.instant(time.now);
-        self.session
-            .receive(received.datagrams, received.segment, at);
+        let datagrams = (received.datagrams, received.segment);
+        intake.body_bytes += self.session.receive(datagrams, at);
         if is_shaking {
             self.seen.add(tls::seen());
         }

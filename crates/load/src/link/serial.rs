@@ -20,8 +20,9 @@ use crate::spec::LoadSpec;
 use crate::thread::Thread;
 use crate::tls::{Progress, Tls, TlsFailure};
 
-/// Most bytes dropped by one call, so that a body of gigabytes lets the others have their turn.
-const DROP_BYTES_MAX: u64 = 8 << 20;
+/// Most bytes of a body dropped by one call, so that one of gigabytes lets the others have their
+/// turn.
+pub(crate) const DROP_BYTES_MAX: u64 = 8 << 20;
 
 /// HTTP/1.1 on a connection.
 pub(crate) struct Serial<S> {
@@ -245,7 +246,9 @@ impl<S> Serial<S> {
                     }
                     thread.tools.answers_are_short = progress.response.is_some();
                     if let Some(response) = progress.response {
-                        let beyond = progress.consumed < read;
+                        let is_full = read == thread.tools.buffer.len();
+                        let beyond =
+                            progress.consumed < read || (is_full && self.is_more_behind(thread));
                         return (Read::Whole { response, beyond }, time);
                     }
                 }
@@ -270,7 +273,19 @@ impl<S> Serial<S> {
         }
     }
 
+    /// Whether more has come behind an answer whose last read was full. No event would tell: the
+    /// socket reports what is new, and this is not.
+    #[cold]
+    fn is_more_behind<D: Driver<Socket = S>>(&mut self, thread: &mut Thread<'_, D>) -> bool {
+        let rest = self.look_at_rest(thread);
+        self.line.ended |= rest == Rest::Ended;
+        rest == Rest::Unasked
+    }
+
     /// Drops what has come of a body that nobody looks at. `None` if there may be more.
+    ///
+    /// It never asks for just what the body has left: bytes beyond it are to be seen, whether a
+    /// body is looked at or not, and a socket that is not read to its end reports nothing.
     fn drop_body<D: Driver<Socket = S>>(
         &mut self,
         droppable: u64,
@@ -278,14 +293,20 @@ impl<S> Serial<S> {
         greed: &Greed,
         intake: &mut Intake,
     ) -> Option<(Read, ReadTime)> {
-        let most = droppable.min(DROP_BYTES_MAX) as usize;
+        let most = if droppable > DROP_BYTES_MAX {
+            DROP_BYTES_MAX as usize
+        } else {
+            droppable as usize + 1
+        };
         let read = match thread.driver.discard(&self.line.socket, most) {
             Ok((0, _)) => Some(self.at_end()),
             Ok((dropped, time)) => {
                 thread.ledger.counts.meter.read(dropped);
                 intake.bytes += dropped as u64;
-                if let Some(response) = self.reader.handle_dropped(dropped as u64) {
-                    return Some((whole(response), time));
+                let of_body = droppable.min(dropped as u64);
+                if let Some(response) = self.reader.handle_dropped(of_body) {
+                    let beyond = of_body < dropped as u64;
+                    return Some((Read::Whole { response, beyond }, time));
                 }
                 if dropped < most && !self.line.ended {
                     return Some((Read::Drained, time));
@@ -361,7 +382,12 @@ impl<S> Serial<S> {
             {
                 return (failed(end), time);
             }
-            if let Some(read) = self.judge(read, thread) {
+            if let Some(mut read) = self.judge(read, thread) {
+                if let Read::Whole { beyond, .. } = &mut read
+                    && is_full_read
+                {
+                    *beyond |= self.is_more_behind(thread);
+                }
                 return (read, time);
             }
             if !is_full_read && !self.line.ended {

@@ -45,6 +45,8 @@ struct Session {
     said: Option<Box<str>>,
     /// Acknowledgements among what is unsent, bytes.
     unread_acks: usize,
+    /// Bytes of request bodies that the server has let through since the last turn.
+    let_through: u64,
 }
 
 /// What reading a connection came to.
@@ -69,6 +71,7 @@ impl<S> Streams<S> {
             is_graceful: false,
             said: None,
             unread_acks: 0,
+            let_through: 0,
         };
         Self {
             line,
@@ -129,7 +132,7 @@ impl<S> Streams<S> {
             if !is_empty || !self.session.client.has_to_send() {
                 return Ok(());
             }
-            self.session.client.send(&mut h2.frames);
+            self.session.let_through += self.session.client.send(&mut h2.frames);
         }
     }
 
@@ -196,6 +199,7 @@ impl<S> Streams<S> {
             }
         };
         intake.body_bytes += flights.body_bytes - body_bytes_before;
+        intake.body_bytes += std::mem::take(&mut self.session.let_through);
         taken
     }
 

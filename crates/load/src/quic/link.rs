@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use super::Dialing;
 use super::datagrams::{Datagrams, SEND_MAX};
+use super::uploads::{self, Uploads};
 use crate::clock::nanos;
 use crate::driver::Driver;
 
@@ -24,6 +25,8 @@ pub(super) struct Link {
     /// Datagrams that the socket would not take, and the length of each.
     unsent: Option<(Vec<u8>, usize)>,
     begun: Instant,
+    /// What of requests is on its way.
+    pub(super) uploads: Uploads,
     counts: Counts,
 }
 
@@ -56,6 +59,7 @@ impl Link {
             remote,
             unsent: None,
             begun: now,
+            uploads: Uploads::default(),
             counts: Counts {
                 announced: u32::try_from(announced).unwrap_or(u32::MAX),
                 ..Counts::default()
@@ -95,15 +99,16 @@ impl Link {
         to.datagram_sent_bytes_max = to.datagram_sent_bytes_max.max(counts.sent_max);
     }
 
-    /// Takes datagrams of `segment` bytes each but the last.
+    /// Takes datagrams of `segment` bytes each but the last. Returns how many bytes of requests
+    /// they acknowledge.
     pub(super) fn receive(
         &mut self,
         connection: &mut Connection,
-        mut datagrams: Datagrams,
-        segment: usize,
+        (mut datagrams, segment): (Datagrams, usize),
         now: Instant,
-    ) {
+    ) -> u64 {
         self.counts.receive_calls += 1;
+        uploads::take_acknowledged();
         let mut answer = Vec::new();
         while let Some(datagram) = datagrams.next(segment) {
             self.counts.received_max = self.counts.received_max.max(datagram.len() as u32);
@@ -117,6 +122,7 @@ impl Link {
                 connection.handle_event(event);
             }
         }
+        self.uploads.arrived(uploads::take_acknowledged())
     }
 
     /// Sends all that is to be sent, datagrams of one size together. Returns the bytes written.

@@ -17,6 +17,7 @@ use super::link::Link;
 use super::reading::Reading;
 use super::silence::Silence;
 use super::streams::Streams;
+use super::uploads::Uploads;
 use super::{Quic, Ready};
 use crate::driver::Driver;
 use crate::end::End;
@@ -183,10 +184,10 @@ impl Session {
             .note(&self.connection, self.stage.is_established, ledger);
     }
 
-    /// Takes datagrams of `segment` bytes each but the last.
-    pub(crate) fn receive(&mut self, datagrams: Datagrams, segment: usize, now: Instant) {
-        let connection = &mut self.connection;
-        self.link.receive(connection, datagrams, segment, now);
+    /// Takes datagrams, and the length of each but the last. Returns how many bytes of requests
+    /// they acknowledge.
+    pub(crate) fn receive(&mut self, datagrams: (Datagrams, usize), now: Instant) -> u64 {
+        self.link.receive(&mut self.connection, datagrams, now)
     }
 
     /// When the connection wants to be looked at.
@@ -230,9 +231,11 @@ impl Session {
             flight.unsent = request.bytes.clone();
             if self.streams.is_empty() {
                 self.silence.begin(now);
+                self.link.uploads = Uploads::default();
             }
             self.streams.open(stream, token);
-            write(&mut self.connection, flight);
+            let written = write(&mut self.connection, flight);
+            self.link.uploads.wrote(written);
             Attempt::Opened
         })
     }
@@ -368,7 +371,9 @@ impl Session {
             }
             StreamEvent::Writable { id } => {
                 if let Some(token) = self.streams.token(id) {
-                    write(&mut self.connection, &mut self.flights[token as usize]);
+                    let flight = &mut self.flights[token as usize];
+                    let written = write(&mut self.connection, flight);
+                    self.link.uploads.wrote(written);
                 }
                 Ok(())
             }
@@ -558,8 +563,10 @@ impl Session {
     }
 }
 
-/// Writes what the server's windows let through of a request, and its end.
-fn write(connection: &mut Connection, flight: &mut Flight) {
+/// Writes what the server's windows let through of a request, and its end. Returns how many bytes
+/// it was.
+fn write(connection: &mut Connection, flight: &mut Flight) -> u64 {
+    let before = flight.unsent.len();
     let mut stream = connection.send_stream(flight.stream);
     while !flight.unsent.is_empty() {
         let mut chunk = [std::mem::take(&mut flight.unsent)];
@@ -567,15 +574,16 @@ fn write(connection: &mut Connection, flight: &mut Flight) {
         [flight.unsent] = chunk;
         match written {
             Ok(_) => {}
-            Err(WriteError::Blocked) => return,
+            Err(WriteError::Blocked) => return (before - flight.unsent.len()) as u64,
             Err(WriteError::Stopped(_) | WriteError::ClosedStream) => {
                 flight.unsent = Bytes::new();
-                return;
+                return 0;
             }
         }
     }
     // It fails where the stream has ended already.
     let _ = stream.finish();
+    before as u64
 }
 
 fn varint(code: ErrorCode) -> VarInt {

@@ -1,5 +1,7 @@
 //! Opens a slot's connection: connects, shakes hands, and finds out what is spoken.
 
+use rustix::io::Errno;
+
 use super::{serial, streams};
 use crate::driver::{Driver, Ready, Way};
 use crate::end::{Closed, End};
@@ -14,18 +16,42 @@ use crate::tls::{self, Progress, Tls};
 
 /// Starts a connection.
 pub(crate) fn connect<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>, now: u64) {
-    let way = thread.next_way();
     slot.generation = slot.generation.wrapping_add(1);
     slot.carried = 0;
     slot.since = now;
     thread.agenda.opening += 1;
-    let token = slot.token();
+    let way = thread.next_way();
     if thread.tools.quic.is_some() {
         return connect_quic(slot, way, thread, now);
     }
-    match thread.driver.connect(way, token) {
+    attempt(slot, way, thread, now);
+}
+
+/// Attempts a connection again whose server had no room for it.
+#[cold]
+pub(crate) fn knock<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>, now: u64) {
+    // It is the same connection: the next one's turn has not come.
+    let way = thread.way(slot.index as usize);
+    attempt(slot, way, thread, now);
+}
+
+fn attempt<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    way: Way<'_>,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    match thread.driver.connect(way, slot.token()) {
         Ok(socket) => {
             slot.phase = Phase::Connecting(socket);
+            slot.note_deadline(thread);
+        }
+        // The queue of a server behind a socket file is full (connect(2)). Over TCP the kernel
+        // would ask again and again; here the client has to.
+        Err(Errno::AGAIN) if matches!(way.to, Endpoint::Unix(_)) => {
+            let at = now + thread.pause_ns();
+            slot.phase = Phase::Knocking(at);
+            thread.agenda.wake(slot.index, at);
             slot.note_deadline(thread);
         }
         Err(errno) => {

@@ -33,7 +33,7 @@ pub(crate) fn server(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> Socke
 }
 
 /// Reads one request's head; `false` at the end of the connection.
-pub(crate) fn read_request(stream: &mut TcpStream) -> bool {
+pub(crate) fn read_request(stream: &mut impl Read) -> bool {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {

@@ -3,6 +3,8 @@
 use super::frames::{DATA, END_HEADERS, HEADERS, NO_ERROR, STATUS_200, frame, go_away, settings};
 use super::*;
 use crate::driver::invented::Act;
+use crate::link::serial::DROP_BYTES_MAX;
+use crate::thread::READ_BYTES;
 
 const BUSY: &[u8] = b"HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 /// The first five of a hundred bytes.
@@ -86,6 +88,59 @@ fn a_connection_that_is_ended_for_what_came_beyond_an_answer_is_not_the_servers_
     let closing = beyond("Connection: close\r\n");
     let result = check(&counted(1, 3), closing, &[(Outcome::TooLong, 3)]).result;
     assert_eq!(result.connections.closed_by_server, 3);
+}
+
+/// An answer with a body of so many bytes, and that body.
+fn with_body_of(bytes: usize) -> (Vec<u8>, Vec<u8>) {
+    let body = vec![b'x'; bytes];
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n");
+    ([head.as_bytes(), &body].concat(), body)
+}
+
+/// Each request is answered by the answer with a body of `bytes`, and `beyond` comes together with
+/// it: all of them are too long. The body is looked at, or dropped.
+#[track_caller]
+fn check_beyond(spec: &LoadSpec, bytes: usize, beyond: &[u8], is_looked_at: bool) {
+    let (answer, body) = with_body_of(bytes);
+    let sent = [&answer, beyond].concat();
+    let mut spec = spec.clone();
+    spec.exchanges[0].body = is_looked_at.then(|| body.into());
+    let server = Server::new(|_| vec![Act::Send(ms(1), sent.clone())]);
+    let played = check(&spec, server, &[(Outcome::TooLong, 2)]);
+    assert_eq!(played.result.connections.opened, 2);
+}
+
+#[test]
+fn bytes_beyond_a_body_are_seen_however_long_it_is_and_whether_it_is_looked_at_or_not() {
+    let head = with_body_of(65_000).0.len() - 65_000;
+    let full = READ_BYTES - head;
+    let mut open = open(100.0, 1);
+    open.load.duration_s = 0.02;
+    // Short, up to the end of a full read, and long.
+    for bytes in [5, full - 1, full, full + 1, 100_000] {
+        for beyond in [b"y".as_slice(), b"\r\n", &with_body_of(bytes).0] {
+            for is_looked_at in [true, false] {
+                check_beyond(&counted(1, 2), bytes, beyond, is_looked_at);
+                check_beyond(&open, bytes, beyond, is_looked_at);
+            }
+        }
+    }
+    // What one call drops; the length has two digits more.
+    let most = full + DROP_BYTES_MAX as usize - 2;
+    for bytes in [most, most + 1] {
+        check_beyond(&counted(1, 2), bytes, b"y", false);
+    }
+}
+
+#[test]
+fn an_answer_that_ends_a_full_read_keeps_its_connection() {
+    let head = with_body_of(65_000).0.len() - 65_000;
+    let (answer, body) = with_body_of(READ_BYTES - head);
+    let mut spec = counted(1, 3);
+    spec.exchanges[0].body = Some(body.into());
+    let server = Server::new(|_| vec![Act::Send(ms(1), answer.clone())]);
+    let result = check(&spec, server, &[(Outcome::Ok, 3)]).result;
+    assert_eq!(result.connections.opened, 1);
 }
 
 #[test]

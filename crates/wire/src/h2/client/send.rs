@@ -35,20 +35,19 @@ impl Client {
     /// Appends more of the requests' bodies, as flow control allows. To be called when `out` was
     /// written and [`has_to_send`](Self::has_to_send) says so, after each
     /// [`handle`](Self::handle) as well: that one sends no bodies, so a server that enlarges
-    /// windows and reads nothing makes nothing pile up.
-    pub fn send(&mut self, out: &mut Vec<u8>) {
+    /// windows and reads nothing makes nothing pile up. Returns how many bytes of bodies it was.
+    pub fn send(&mut self, out: &mut Vec<u8>) -> u64 {
         let slots = self.streams.slots() as u16;
-        let mut idle = 0;
+        let (mut idle, mut sent) = (0, 0);
         // A frame a turn, so that one long body does not keep the others waiting.
         while idle < slots && self.unsent > 0 && self.send.left() > 0 {
             let at = self.turn % slots;
             self.turn = at + 1;
-            idle = if self.send_body(at, 1, out) {
-                0
-            } else {
-                idle + 1
-            };
+            let bytes = self.send_body(at, 1, out);
+            idle = if bytes > 0 { 0 } else { idle + 1 };
+            sent += bytes;
         }
+        sent
     }
 
     /// Whether there is more of a body that may be sent now.
@@ -119,11 +118,11 @@ impl Client {
         ready.bytes[..frame.len()].copy_from_slice(frame);
     }
 
-    /// Appends up to `frames` frames of a stream's body; says whether there was any.
-    pub(super) fn send_body(&mut self, at: u16, frames: u32, out: &mut Vec<u8>) -> bool {
+    /// Appends up to `frames` frames of a stream's body; returns how many bytes of it they hold.
+    pub(super) fn send_body(&mut self, at: u16, frames: u32, out: &mut Vec<u8>) -> u64 {
         let slot = self.streams.slot(at);
         let body = self.requests.body(slot.request);
-        let mut sent = false;
+        let mut sent = 0;
         for _ in 0..frames {
             let rest = body.get(slot.sent_bytes as usize..).unwrap_or_default();
             let window = slot.send.left().min(self.send.left());
@@ -140,7 +139,7 @@ impl Client {
             slot.send.take(length);
             self.send.take(length);
             self.unsent -= u32::from(slot.is_sent);
-            sent = true;
+            sent += u64::from(length);
         }
         sent
     }
