@@ -6,6 +6,7 @@
 mod amount;
 mod bytes;
 mod counts;
+mod rates;
 mod time;
 
 use super::Finding;
@@ -41,7 +42,7 @@ pub(super) fn all(subject: &Subject<'_>) -> Vec<(Code, Outcome)> {
         (Code::LongerThanRun, time::longer_than_run(subject)),
         (Code::SetUpCounted, time::set_up_counted(subject)),
         (Code::NetworkBound, bytes::network_bound(subject)),
-        (Code::RateDiffers, amount::rate_differs(subject)),
+        (Code::RateDiffers, rates::rate_differs(subject)),
         (Code::CountsDiffer, counts::counts_differ(subject)),
         (Code::ImpossibleBytes, bytes::impossible_bytes(subject)),
         (Code::ImpossibleCpu, amount::impossible_cpu(subject)),
@@ -55,11 +56,16 @@ pub(super) fn all(subject: &Subject<'_>) -> Vec<(Code, Outcome)> {
 
 const RUNS: &str = "a rate: a row of several runs may count the requests of one or of all";
 
+const RIGHT_ALONE: &str = "how many requests ended or failed: only right answers are known";
+
 /// What is missing where a row has no rate.
 fn no_rate(subject: &Subject<'_>) -> &'static str {
-    match subject.length.are_runs_in_doubt() {
-        true => RUNS,
-        false => "a rate, or requests and --duration",
+    if subject.are_runs_in_doubt() {
+        RUNS
+    } else if subject.are_right_alone_known() {
+        RIGHT_ALONE
+    } else {
+        "a rate, or requests and --duration"
     }
 }
 

@@ -90,7 +90,7 @@ fn read_and_right(subject: &Subject<'_>) -> Option<(f64, f64, &'static str)> {
     let transfer = &subject.row.transfer;
     let in_all = || {
         let read = transfer.read_bytes?;
-        let right = subject.ended? * (1.0 - subject.failed_share().unwrap_or(0.0));
+        let right = subject.ended.requests? * (1.0 - subject.failed_share().unwrap_or(0.0));
         // Where runs are summed up, the bytes may be those of one.
         Some((read, right / runs(subject.row), ""))
     };
