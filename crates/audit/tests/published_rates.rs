@@ -101,6 +101,46 @@ fn right_answers_alone_say_nothing_of_how_many_were_sent() {
 }
 
 #[test]
+fn a_rate_of_failures_is_held_against_what_is_counted() {
+    for (header, clean, faulty) in [
+        (
+            "server,requests,failed_count,errors/s,duration_s",
+            "x,30000,3000,100,30",
+            "x,30000,0,100,30",
+        ),
+        (
+            "server,requests,errors_percent,errors/s,duration_s",
+            "x,30000,10.00,100,30",
+            "x,30000,0.00,100,30",
+        ),
+        (
+            "server,ok_count,failed_count,errors/s,duration_s",
+            "x,27000,3000,100,30",
+            "x,30000,0,100,30",
+        ),
+        (
+            "server,ok/s,errors/s,errors_percent",
+            "x,900,100,10.0",
+            "x,900,100,0.0",
+        ),
+    ] {
+        let found = |cells: &str| codes(&row(header, cells, &Rig::default()));
+        assert_eq!(found(clean), ["failed-share"], "{header}");
+        assert_eq!(found(faulty), ["failed-share", "counts-differ"], "{header}");
+    }
+    // A run of 30 s may end a little later, and counts may be of all runs.
+    let runs = "server,runs,requests,failed_count,errors/s,duration_s";
+    let found = |cells: &str| codes(&row(runs, cells, &Rig::default()));
+    assert_eq!(found("x,5,150000,75000,490,30.0"), ["failed-share"]);
+    assert_eq!(found("x,5,150000,0,490,30.0"), ["counts-differ"]);
+    // Counts are apart by no more than tools are, and still some failed.
+    let header = "server,requests,failed_count,errors/s,duration_s";
+    let found = |cells: &str| codes(&row(header, cells, &Rig::default()));
+    assert_eq!(found("x,30000,0,5,30"), ["failed-share"]);
+    assert_eq!(found("x,30000,0,0,30"), [""; 0]);
+}
+
+#[test]
 fn more_right_answers_than_a_rate_allows_are_found() {
     let found = |header: &str, cells: &str, rig: &Rig| codes(&row(header, cells, rig));
     let header = "server,ok_count,req/s,duration_s";

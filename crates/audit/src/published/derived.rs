@@ -120,6 +120,7 @@ impl<'a> Subject<'a> {
             Some((failed / all).min(1.0))
         };
         let by_failures = || of_rate(counts.failed_per_s?.value);
+        let failures_least = || of_rate(counts.failed_per_s?.low());
         let by_rates = || {
             let all = counts.rate_per_s.filter(|all| all.value > 0.0)?;
             let right = counts.ok_per_s?;
@@ -137,6 +138,8 @@ impl<'a> Subject<'a> {
         let stated = counts.failed_share;
         let by_number = stated.map(|share| share.max(counted.unwrap_or(0.0)));
         let by_number = by_number.or_else(by_count);
+        // Where the number says none, and a rate of failures some, some failed.
+        let by_number = by_number.map(|share| share.max(failures_least().unwrap_or(0.0)));
         by_number.or_else(by_failures).or_else(by_rates)
     }
 
