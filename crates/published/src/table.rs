@@ -181,20 +181,29 @@ fn column(
         has_decimals: cells().any(|cell| number(cell).is_some() && is_decimal(cell)),
     };
     let needs_unit = column.unit.is_none() && !quantity.units().is_empty();
-    if needs_unit && !cells().all(|cell| says_unit(cell, quantity)) {
-        return Err(format!(
-            "column `{name}` names no unit, and neither do its cells: say which one it is, as in \
-             --column '{quantity}={name}:{}'; units: {KNOWN}",
-            match quantity {
-                Quantity::Ok | Quantity::Failed => "count' or --column 'failed=errors:percent",
-                Quantity::Cpu | Quantity::ClientCpu => "percent",
-                Quantity::BytesRate => "MB/s",
-                Quantity::Body | Quantity::Bytes => "B",
-                _ => "ms",
-            }
-        ));
+    match needs_unit && !cells().all(|cell| says_unit(cell, quantity)) {
+        true => Err(without_unit(name, quantity)),
+        false => Ok(column),
     }
-    Ok(column)
+}
+
+/// What to do about a column whose numbers may be of any unit.
+fn without_unit(name: &str, quantity: Quantity) -> String {
+    let units: &[&str] = match quantity {
+        Quantity::Ok | Quantity::Failed => &["count", "percent"],
+        Quantity::Cpu | Quantity::ClientCpu => &["percent"],
+        Quantity::BytesRate => &["MB/s"],
+        Quantity::Body | Quantity::Bytes => &["B"],
+        _ => &["ms"],
+    };
+    let flags = units
+        .iter()
+        .map(|unit| format!("--column '{quantity}={name}:{unit}'"));
+    format!(
+        "column `{name}` names no unit, and neither do its cells: say which one it is, as in {}; \
+         units: {KNOWN}",
+        flags.collect::<Vec<_>>().join(" or ")
+    )
 }
 
 /// The unit of a quantity that has no other.

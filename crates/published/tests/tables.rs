@@ -72,7 +72,13 @@ fn what_cannot_be_read_names_the_line_and_what_was_expected() {
             "requests,errors\n1,2\n",
             &[],
             1,
-            "--column 'failed=errors:count'",
+            "--column 'failed=errors:count' or --column 'failed=errors:percent'",
+        ),
+        (
+            "requests,Success\n1,2\n",
+            &[],
+            1,
+            "--column 'ok=Success:count' or --column 'ok=Success:percent'; units",
         ),
         (
             "requests,latency_ms\n1,2\n",
