@@ -169,6 +169,12 @@ fn column(
                     which.split(' ').next().unwrap_or(which)
                 ));
             }
+            Meaning::Doubtful(quantity, or) => {
+                return Err(format!(
+                    "column `{name}` may hold {quantity} {or}: say which one, as in \
+                     --column '{quantity}={name}:UNIT', or --column 'ignore={name}'"
+                ));
+            }
         },
     };
     let steps = cells().filter_map(number).map(|figure| figure.step);

@@ -81,6 +81,20 @@ fn what_cannot_be_read_names_the_line_and_what_was_expected() {
             "--column 'ok=Success:count' or --column 'ok=Success:percent'; units",
         ),
         (
+            "requests,p99_min\n1,2\n",
+            &[],
+            1,
+            "may hold p99 in minutes, or the shortest of several: say which one, as in --column \
+             'p99=p99_min:UNIT'",
+        ),
+        (
+            "requests,p0.99_ms\n1,2\n",
+            &[],
+            1,
+            "may hold p99 or the quantile of less than 1 %: say which one, as in --column \
+             'p99=p0.99_ms:UNIT'",
+        ),
+        (
             "requests,latency_ms\n1,2\n",
             &[],
             1,
