@@ -85,17 +85,18 @@ pub(super) fn impossible_bytes(subject: &Subject<'_>) -> Outcome {
     found(Code::ImpossibleBytes, read / needed, BODY_SENT_SHARE, text)
 }
 
-/// Bytes that were read and right answers, both in all or both a second.
+/// Bytes that were read, at most, and right answers, both in all or both a second.
 fn read_and_right(subject: &Subject<'_>) -> Option<(f64, f64, &'static str)> {
     let transfer = &subject.row.transfer;
     let in_all = || {
-        let read = transfer.read_bytes?;
+        let read = transfer.read_bytes_most.or(transfer.read_bytes)?;
         let right = subject.ended.requests? * (1.0 - subject.failed_share().unwrap_or(0.0));
         // Where runs are summed up, the bytes may be those of one.
         Some((read, right / runs(subject.row), ""))
     };
     let per_s = || {
-        let read = transfer.read_bytes_per_s?;
+        let read = transfer.read_bytes_per_s_most;
+        let read = read.or(transfer.read_bytes_per_s)?;
         Some((read, subject.answered_per_s()?, " a second"))
     };
     in_all().or_else(per_s)
