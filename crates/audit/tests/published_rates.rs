@@ -92,6 +92,12 @@ fn right_answers_alone_say_nothing_of_how_many_were_sent() {
             assert!(why.contains("only right answers"), "{header}: {why}");
         }
     }
+    let open = Rig {
+        duration_s: None,
+        ..rig.clone()
+    };
+    let why = missing("server,ok_count", "x,1350000", &open, "network-bound");
+    assert!(why.contains("--duration"), "{why}");
     let planned = "server,target req/s,ok/s";
     let why = missing(planned, "x,50000,45000", &rig, "schedule-kept");
     assert!(why.contains("only right answers"), "{why}");

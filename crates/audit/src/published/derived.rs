@@ -79,6 +79,18 @@ impl<'a> Subject<'a> {
         stated.or_else(by_count).or_else(of_all)
     }
 
+    /// The same until the last had ended. It is less where the tool waited for answers after it had
+    /// sent the last request.
+    pub(super) fn ended_per_s(&self) -> Option<f64> {
+        let by_end = || Some(self.ended.requests? / self.row.counts.ended_within_s?);
+        by_end().or_else(|| self.rate_per_s())
+    }
+
+    /// Whether nothing came to an end, as at a server that never answers.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ended.requests.or(self.rate_per_s()) == Some(0.0)
+    }
+
     /// Whether nothing says if counts are of one run or of all that the row sums up, where that
     /// decides the rate.
     pub(super) fn are_runs_in_doubt(&self) -> bool {
@@ -94,18 +106,6 @@ impl<'a> Subject<'a> {
         let counts = &self.row.counts;
         let is_right_known = counts.ok.is_some() || counts.ok_per_s.is_some();
         is_right_known && !self.ended.are_all && all_per_s(counts).is_none()
-    }
-
-    /// The same until the last had ended. It is less where the tool waited for answers after it had
-    /// sent the last request.
-    pub(super) fn ended_per_s(&self) -> Option<f64> {
-        let by_end = || Some(self.ended.requests? / self.row.counts.ended_within_s?);
-        by_end().or_else(|| self.rate_per_s())
-    }
-
-    /// Whether nothing came to an end, as at a server that never answers.
-    pub(super) fn is_empty(&self) -> bool {
-        self.ended.requests.or(self.rate_per_s()) == Some(0.0)
     }
 
     /// Share of the requests that failed.

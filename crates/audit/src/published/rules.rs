@@ -58,14 +58,19 @@ const RUNS: &str = "a rate: a row of several runs may count the requests of one 
 
 const RIGHT_ALONE: &str = "how many requests ended or failed: only right answers are known";
 
-/// What is missing where a row has no rate.
+/// What is missing where a row has no rate of all requests.
 fn no_rate(subject: &Subject<'_>) -> &'static str {
-    if subject.are_runs_in_doubt() {
-        RUNS
-    } else if subject.are_right_alone_known() {
-        RIGHT_ALONE
-    } else {
-        "a rate, or requests and --duration"
+    match subject.are_right_alone_known() && !subject.are_runs_in_doubt() {
+        true => RIGHT_ALONE,
+        false => no_rate_of_any(subject),
+    }
+}
+
+/// What is missing where it has no rate of right answers either.
+fn no_rate_of_any(subject: &Subject<'_>) -> &'static str {
+    match subject.are_runs_in_doubt() {
+        true => RUNS,
+        false => "a rate, or requests and --duration",
     }
 }
 

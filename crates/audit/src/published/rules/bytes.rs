@@ -1,6 +1,6 @@
 //! Rules on bytes: of the link, and of the answers.
 
-use super::{Outcome, found, no_rate};
+use super::{Outcome, found, no_rate_of_any};
 use crate::figures::count;
 use crate::limits::{BODY_SENT_SHARE, LINK_ROOM_SHARE};
 use crate::published::code::Code;
@@ -18,7 +18,7 @@ pub(super) fn network_bound(subject: &Subject<'_>) -> Outcome {
     };
     let Some(share) = subject.link_share() else {
         return Outcome::Missing(match subject.body_bytes() {
-            Some(_) => no_rate(subject),
+            Some(_) => no_rate_of_any(subject),
             None => BODY,
         });
     };
@@ -70,7 +70,7 @@ pub(super) fn impossible_bytes(subject: &Subject<'_>) -> Outcome {
         return Outcome::Missing(BODY);
     };
     let Some((read, right, per_s)) = read_and_right(subject) else {
-        return Outcome::Missing(no_rate(subject));
+        return Outcome::Missing(no_rate_of_any(subject));
     };
     let needed = right * body;
     if needed == 0.0 || read / needed >= BODY_SENT_SHARE {
