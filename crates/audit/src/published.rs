@@ -8,6 +8,7 @@
 mod clients;
 mod code;
 mod derived;
+mod ended;
 mod length;
 mod repeats;
 mod rig;

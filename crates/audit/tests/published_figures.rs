@@ -244,6 +244,45 @@ fn bytes_and_answers_a_second_need_no_duration() {
 }
 
 #[test]
+fn bytes_that_may_be_of_1024s_have_the_benefit_of_both_readings() {
+    // 345,000 bodies are 99.99e9 bytes, and 93.27 GB of wrk 100.15e9.
+    let found = |header: &str, read: &str| {
+        let header = format!("requests,{header},body_bytes,duration_s");
+        let rig = Rig {
+            link_bits_per_s: Some(9.9e9),
+            ..Rig::default()
+        };
+        let found = codes(&header, &format!("345000,{read},289812,100"), &rig);
+        let of_bytes = found.into_iter().filter(|code| *code != "network-bound");
+        of_bytes.collect::<Vec<_>>()
+    };
+    for (header, read) in [
+        ("transfer", "93.27GB"),
+        ("transfer_GB", "93.27"),
+        ("transfer", "93.27GiB"),
+        ("read", "93.27GB"),
+    ] {
+        assert_eq!(found(header, read), [""; 0], "{header}");
+    }
+    for (header, read) in [
+        ("transfer", "85GB"),
+        ("read", "85GB"),
+        ("bytes", "93270000000"),
+    ] {
+        assert_eq!(found(header, read), ["impossible-bytes"], "{header}");
+    }
+    // 118 GB in 100 s are 9.44 Gbit/s of thousands, and 10.1 of wrk's.
+    assert_eq!(found("transfer", "118GB"), [""; 0]);
+    assert_eq!(found("read", "118GB"), ["impossible-bytes"]);
+    let rig = Rig {
+        bodies: vec![(None, 4096.0)],
+        ..Rig::default()
+    };
+    assert_eq!(codes("rps,MB/s", "10000,37.5", &rig), [""; 0]);
+    assert_eq!(codes("rps,MB/s", "10000,37.0", &rig), ["impossible-bytes"]);
+}
+
+#[test]
 fn a_mean_is_no_longer_than_its_quantiles_allow() {
     let header = "requests,min_ms,mean_ms,p50_ms,p90_ms,p99_ms,max_ms";
     // Half took up to 2 ms, 40 % up to 3, 9 % up to 4, and 1 % up to 50: 3.06 ms at most.

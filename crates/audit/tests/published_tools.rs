@@ -294,7 +294,11 @@ fn failures_are_read_as_locust_names_them() {
             "GET,/,100000,5000,3333.33,166.67",
             &["failed-share"],
         ),
-        (locust, "GET,/,100000,0,3333.33,166.67", &["counts-differ"]),
+        (
+            locust,
+            "GET,/,100000,0,3333.33,166.67",
+            &["failed-share", "counts-differ"],
+        ),
         (rates, "/,1000.0,0.0", &[]),
         (rates, "/,1000.0,50.0", &["failed-share"]),
     ] {

@@ -129,7 +129,7 @@ impl fmt::Display for Quantity {
 }
 
 /// 99.9 / 100 is 0.999 to anybody but a binary fraction.
-fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }
 

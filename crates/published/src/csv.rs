@@ -14,16 +14,57 @@ pub(crate) struct Record {
     pub(crate) cells: Vec<String>,
 }
 
-/// What separates the cells: of comma, semicolon and tab, what the header has most of.
+/// What may separate cells; of equal ones the first.
+const SEPARATORS: [char; 3] = [',', ';', '\t'];
+
+/// What separates the cells: of comma, semicolon and tab, what the header has most of outside its
+/// quotes. Of several, the one by which the rows have as many cells as the header.
 pub(crate) fn separator(text: &str) -> char {
-    let header = text.lines().find(|line| !line.trim().is_empty());
-    let header = header.unwrap_or("");
-    let of = |separator: char| header.matches(separator).count();
-    let best = [',', ';', '\t']
-        .into_iter()
-        .rev()
-        .max_by_key(|one| of(*one));
-    best.unwrap_or(',')
+    let counts = in_header(text);
+    let most = counts.into_iter().max().unwrap_or(0);
+    let best = SEPARATORS.into_iter().zip(counts);
+    let best: Vec<char> = best
+        .filter(|(_, count)| *count == most)
+        .map(|(one, _)| one)
+        .collect();
+    let fitting = best.iter().find(|one| is_even(text, **one));
+    let is_tie = most > 0 && best.len() > 1;
+    let fitting = fitting.filter(|_| is_tie).or(best.first());
+    fitting.copied().unwrap_or(SEPARATORS[0])
+}
+
+/// How often the header has each separator outside its quotes.
+fn in_header(text: &str) -> [usize; SEPARATORS.len()] {
+    let mut counts = [0; SEPARATORS.len()];
+    let mut is_quoted = false;
+    // Only blanks were in the cell so far.
+    let mut is_empty = true;
+    let blanks = &text[..text.len() - text.trim_start().len()];
+    let begins = blanks.rfind('\n').map_or(0, |at| at + 1);
+    for character in text[begins..].chars() {
+        let at = SEPARATORS.iter().position(|one| *one == character);
+        match (character, at) {
+            // A quote that stands for one in a quoted cell closes and opens again.
+            ('"', _) if is_quoted || is_empty => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            ('\n', _) => break,
+            (_, Some(at)) => {
+                counts[at] += 1;
+                is_empty = true;
+            }
+            (other, None) => is_empty &= other.is_whitespace(),
+        }
+    }
+    counts
+}
+
+/// Whether all rows have as many cells as the header.
+fn is_even(text: &str, separator: char) -> bool {
+    let Ok(records) = records(text, separator) else {
+        return false;
+    };
+    let cells = records.first().map_or(0, |header| header.cells.len());
+    records.iter().all(|record| record.cells.len() == cells)
 }
 
 /// All records; lines without anything in them are none.
@@ -155,6 +196,30 @@ mod tests {
         check("a;b\r\n1,5; 2\r\n", &[(1, &["a", "b"]), (2, &["1,5", "2"])]);
         check("a\tb\n,\t\n", &[(1, &["a", "b"]), (2, &[",", ""])]);
         check("", &[]);
+    }
+
+    #[test]
+    fn cells_are_separated_by_what_the_header_has_most_of() {
+        for (text, expected) in [
+            ("a,b;c,d\n", ','),
+            (
+                "server;\"Mean, ms\";\"p99, ms\";\"All, in total\"\nx;1;2;3\n",
+                ';',
+            ),
+            ("\n \"a, \"\"b\"\", c\nd,e\" ;f\n1;2\n", ';'),
+            // Within a cell a quote is a letter.
+            ("5\" disk,b\tc,d\n", ','),
+            // As many of both: the rows decide.
+            ("server;mean, ms;p99, ms\nx;1;2\n", ';'),
+            ("server,a;b,c;d\nx,1,2\n", ','),
+            ("server\tmean, ms\nx\t1\n", '\t'),
+            ("a;b,c\n", ','),
+            ("a\n1\n", ','),
+            ("\t\t\n\ta,b\tc,d\te\n", '\t'),
+            ("\t\t\na,b\n1,2\n", ','),
+        ] {
+            assert_eq!(separator(text), expected, "{text:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! same to it. The unit is taken from the end, fillers are dropped, and what is left must be known
 //! as a whole: `cpu_max` is no longest latency.
 
-use crate::column::{Quantity, percentile};
+use crate::column::{Quantity, percentile, rounded};
 use crate::unit::Unit;
 
 /// What a name comes to.
@@ -14,6 +14,8 @@ pub(crate) enum Meaning {
     Known(Quantity, Option<Unit>),
     /// More than one quantity: which ones.
     Ambiguous(&'static str),
+    /// Perhaps this quantity, in these words, or something else.
+    Doubtful(Quantity, &'static str),
     /// Nothing that is known.
     Unknown,
 }
@@ -183,6 +185,9 @@ pub(crate) fn meaning(name: &str) -> Meaning {
 }
 
 fn of_tokens(tokens: Vec<String>) -> Meaning {
+    if let Some(quantity) = shortest_or_minutes(&tokens) {
+        return Meaning::Doubtful(quantity, "in minutes, or the shortest of several");
+    }
     let (tokens, unit) = match is_shortest(&tokens) {
         true => (tokens.iter().map(|one| one.to_lowercase()).collect(), None),
         false => unit_apart(tokens),
@@ -223,7 +228,14 @@ fn of_tokens(tokens: Vec<String>) -> Meaning {
         };
     }
     if let Some(quantity) = statistic(&all) {
-        return known(quantity, unit);
+        return match quantity {
+            // Some write p99 so.
+            Quantity::Quantile(rank) if rank < 0.01 => {
+                let share = Quantity::Quantile(rounded(rank * 100.0));
+                Meaning::Doubtful(share, "or the quantile of less than 1 %")
+            }
+            _ => known(quantity, unit),
+        };
     }
     match joined.as_str() {
         "throughput" | "rate" => Meaning::Ambiguous("rate or bytes-rate"),
@@ -251,6 +263,14 @@ fn is_shortest(tokens: &[String]) -> bool {
     };
     let all = rest.iter().all(|word| FILLERS.contains(&word.as_str()));
     last == "min" && !has_name && all && rest.iter().any(is_latency)
+}
+
+/// The statistic before a `min` at the end, as in `p99_min`: it may be in minutes, or the shortest
+/// of several runs.
+fn shortest_or_minutes(tokens: &[String]) -> Option<Quantity> {
+    let lower: Vec<String> = tokens.iter().map(|one| one.to_lowercase()).collect();
+    let rest: Vec<&str> = lower.iter().map(String::as_str).collect();
+    statistic(rest.strip_suffix(&["min"])?)
 }
 
 /// A unit that the quantity cannot have makes the name unknown: `requests_ms`.

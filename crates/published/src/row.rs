@@ -135,8 +135,12 @@ pub struct Transfer {
     pub body_bytes: Option<f64>,
     /// Bytes that were read, as far as the tool counts them.
     pub read_bytes: Option<f64>,
-    /// The same a second.
+    /// The same if the file's kB, MB and so on are of 1,024s; `None` where that is no question.
+    pub read_bytes_most: Option<f64>,
+    /// Bytes that were read a second.
     pub read_bytes_per_s: Option<f64>,
+    /// The same if kB, MB and so on are of 1,024s.
+    pub read_bytes_per_s_most: Option<f64>,
 }
 
 impl Latency {

@@ -35,6 +35,8 @@ struct Column {
     step: f64,
     /// Whether some number of it has a point that cannot stand between thousands.
     has_decimals: bool,
+    /// Whether its cells have wrk's units: there kB and MB are of 1,024s.
+    is_of_wrk: bool,
 }
 
 pub(crate) fn read(text: &str, rules: &[ColumnRule]) -> Result<Table, ReadError> {
@@ -169,6 +171,12 @@ fn column(
                     which.split(' ').next().unwrap_or(which)
                 ));
             }
+            Meaning::Doubtful(quantity, or) => {
+                return Err(format!(
+                    "column `{name}` may hold {quantity} {or}: say which one, as in \
+                     --column '{quantity}={name}:UNIT', or --column 'ignore={name}'"
+                ));
+            }
         },
     };
     let steps = cells().filter_map(number).map(|figure| figure.step);
@@ -179,22 +187,32 @@ fn column(
         unit: unit.or_else(|| only_unit(quantity)),
         step: steps.fold(f64::INFINITY, f64::min),
         has_decimals: cells().any(|cell| number(cell).is_some() && is_decimal(cell)),
+        is_of_wrk: matches!(meaning(name), Meaning::Ambiguous(BYTES_OR_FAILED)),
     };
     let needs_unit = column.unit.is_none() && !quantity.units().is_empty();
-    if needs_unit && !cells().all(|cell| says_unit(cell, quantity)) {
-        return Err(format!(
-            "column `{name}` names no unit, and neither do its cells: say which one it is, as in \
-             --column '{quantity}={name}:{}'; units: {KNOWN}",
-            match quantity {
-                Quantity::Ok | Quantity::Failed => "count' or --column 'failed=errors:percent",
-                Quantity::Cpu | Quantity::ClientCpu => "percent",
-                Quantity::BytesRate => "MB/s",
-                Quantity::Body | Quantity::Bytes => "B",
-                _ => "ms",
-            }
-        ));
+    match needs_unit && !cells().all(|cell| says_unit(cell, quantity)) {
+        true => Err(without_unit(name, quantity)),
+        false => Ok(column),
     }
-    Ok(column)
+}
+
+/// What to do about a column whose numbers may be of any unit.
+fn without_unit(name: &str, quantity: Quantity) -> String {
+    let units: &[&str] = match quantity {
+        Quantity::Ok | Quantity::Failed => &["count", "percent"],
+        Quantity::Cpu | Quantity::ClientCpu => &["percent"],
+        Quantity::BytesRate => &["MB/s"],
+        Quantity::Body | Quantity::Bytes => &["B"],
+        _ => &["ms"],
+    };
+    let flags = units
+        .iter()
+        .map(|unit| format!("--column '{quantity}={name}:{unit}'"));
+    format!(
+        "column `{name}` names no unit, and neither do its cells: say which one it is, as in {}; \
+         units: {KNOWN}",
+        flags.collect::<Vec<_>>().join(" or ")
+    )
 }
 
 /// The unit of a quantity that has no other.
@@ -421,7 +439,11 @@ fn value(cell: &str, column: &Column) -> Option<(Figure, Unit)> {
     let (figure, unit) = number_with_unit(cell)?;
     let allowed = column.quantity.units();
     let fits = allowed.iter().any(|one| one.is_like(unit));
-    fits.then(|| (figure.times(unit.factor()), unit))
+    let binary = unit.binary().filter(|_| column.is_of_wrk);
+    fits.then(|| match binary {
+        Some(one) => (figure.times(one), Unit::Bytes(one)),
+        None => (figure.times(unit.factor()), unit),
+    })
 }
 
 fn place(row: &mut Row, column: &Column, figure: Figure, unit: Unit) -> Result<(), String> {
@@ -442,7 +464,12 @@ fn place(row: &mut Row, column: &Column, figure: Figure, unit: Unit) -> Result<(
         ));
     }
     let some = Some(figure.value);
+    let most = unit.binary().map(|one| figure.value / unit.factor() * one);
     match column.quantity {
+        Quantity::Bytes => (transfer.read_bytes, transfer.read_bytes_most) = (some, most),
+        Quantity::BytesRate => {
+            (transfer.read_bytes_per_s, transfer.read_bytes_per_s_most) = (some, most);
+        }
         Quantity::Min => latency.min = Some(figure),
         Quantity::Mean => latency.mean = Some(figure),
         Quantity::Max => latency.max = Some(figure),
@@ -478,8 +505,6 @@ fn place_rest(
         Quantity::ClientCpu => &mut load.client_cpus,
         Quantity::Requests => &mut counts.ended,
         Quantity::Body => &mut transfer.body_bytes,
-        Quantity::Bytes => &mut transfer.read_bytes,
-        Quantity::BytesRate => &mut transfer.read_bytes_per_s,
         _ => return,
     };
     *field = Some(value);

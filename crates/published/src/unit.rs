@@ -19,6 +19,8 @@ pub enum Unit {
     Count,
 }
 
+const KIB: f64 = 1024.0;
+
 /// What each unit is called; compared as written, so that `Mb` is not `MB`.
 const NAMES: [(&[&str], Unit); 31] = [
     (&["ns", "nanoseconds"], Unit::Time(1.0)),
@@ -136,6 +138,19 @@ impl Unit {
             | Self::Share(one) => one,
             Self::Count => 1.0,
         }
+    }
+
+    /// What one of kB, MB, GB or TB stands for if it is of 1,024s, as wrk and others mean it;
+    /// `None` for what can only mean one thing.
+    pub(crate) fn binary(self) -> Option<f64> {
+        let (Self::Bytes(one) | Self::BytesPerS(one)) = self else {
+            return None;
+        };
+        let decimal = [1e3, 1e6, 1e9, 1e12].into_iter();
+        let binary = [KIB, KIB * KIB, KIB * KIB * KIB, KIB * KIB * KIB * KIB];
+        let mut both = decimal.zip(binary);
+        both.find(|(decimal, _)| *decimal == one)
+            .map(|(_, binary)| binary)
     }
 
     /// Whether both count the same kind of thing.

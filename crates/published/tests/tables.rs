@@ -72,7 +72,27 @@ fn what_cannot_be_read_names_the_line_and_what_was_expected() {
             "requests,errors\n1,2\n",
             &[],
             1,
-            "--column 'failed=errors:count'",
+            "--column 'failed=errors:count' or --column 'failed=errors:percent'",
+        ),
+        (
+            "requests,Success\n1,2\n",
+            &[],
+            1,
+            "--column 'ok=Success:count' or --column 'ok=Success:percent'; units",
+        ),
+        (
+            "requests,p99_min\n1,2\n",
+            &[],
+            1,
+            "may hold p99 in minutes, or the shortest of several: say which one, as in --column \
+             'p99=p99_min:UNIT'",
+        ),
+        (
+            "requests,p0.99_ms\n1,2\n",
+            &[],
+            1,
+            "may hold p99 or the quantile of less than 1 %: say which one, as in --column \
+             'p99=p0.99_ms:UNIT'",
         ),
         (
             "requests,latency_ms\n1,2\n",
@@ -170,15 +190,41 @@ fn errors_of_sockets_are_no_bytes() {
         (row.counts.failed, row.transfer.read_bytes),
         (Some(0.0), None)
     );
-    // Cells with units say what they are.
+    // Cells with units say what they are, and are wrk's, of 1,024s.
     let row = csv("requests,read\n900,1.5MB\n", &[])
         .unwrap()
         .rows
         .remove(0);
-    assert_eq!(row.transfer.read_bytes, Some(1.5e6));
+    let read = (row.transfer.read_bytes, row.transfer.read_bytes_most);
+    assert_eq!(read, (Some(1.5 * 1_048_576.0), None));
     for name in ["received", "body"] {
         let error = csv(&format!("requests,{name}\n5,0\n6,0\n"), &[]).expect_err(name);
         assert!(error.problem.contains("names no unit"), "{error}");
+    }
+}
+
+#[test]
+fn bytes_in_thousands_may_be_of_1024s() {
+    for (header, cell, read, most) in [
+        ("transfer", "1.5GB", 1.5e9, Some(1.5 * 1_073_741_824.0)),
+        ("received_kB", "30", 30e3, Some(30.0 * 1024.0)),
+        ("received_KiB", "30", 30.0 * 1024.0, None),
+        ("bytes", "30", 30.0, None),
+    ] {
+        let text = format!("requests,{header}\n900,{cell}\n");
+        let row = csv(&text, &[]).unwrap().rows.remove(0);
+        let found = (row.transfer.read_bytes, row.transfer.read_bytes_most);
+        assert_eq!(found, (Some(read), most), "{text}");
+    }
+    for (header, read, most) in [
+        ("MB/s", 2e6, Some(2.0 * 1_048_576.0)),
+        ("Mbit/s", 250e3, None),
+    ] {
+        let transfer = csv(&format!("rps,{header}\n900,2\n"), &[]).unwrap().rows[0]
+            .transfer
+            .clone();
+        let found = (transfer.read_bytes_per_s, transfer.read_bytes_per_s_most);
+        assert_eq!(found, (Some(read), most), "{header}");
     }
 }
 

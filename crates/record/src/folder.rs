@@ -468,6 +468,8 @@ fn read_versioned<T: serde::de::DeserializeOwned>(
     struct Versioned {
         schema: String,
     }
+    // Of what ends too early, the place is before the line break, not in the line behind it.
+    let text = text.trim_end();
     let damaged = |error: serde_json::Error| FolderError::Damaged {
         path: path.to_owned(),
         line: line + error.line().saturating_sub(1),

@@ -3,7 +3,8 @@
 use bakeoff_published::{Figure, Row};
 
 use super::clients::Clients;
-use super::length::Length;
+use super::ended::Ended;
+use super::length::{Length, all_per_s, runs};
 use super::rig::Rig;
 use super::sentence::quantile;
 
@@ -34,35 +35,19 @@ pub(super) struct Moved {
 pub(super) struct Subject<'a> {
     pub(super) row: &'a Row,
     pub(super) rig: &'a Rig,
-    /// Requests that ended, right or not; those of all runs, where the row sums several up.
-    pub(super) ended: Option<f64>,
-    pub(super) failed: Option<f64>,
+    /// How many of its requests ended, and how many failed.
+    pub(super) ended: Ended,
     /// How its requests, its rate and its duration belong together.
     pub(super) length: Length,
 }
 
 impl<'a> Subject<'a> {
     pub(super) fn new(row: &'a Row, rig: &'a Rig) -> Self {
-        let counts = &row.counts;
         let length = Length::new(row, rig);
-        let by_rate = |rate: Option<Figure>| Some(rate?.value * length.seconds?);
-        let ok = counts.ok.or_else(|| by_rate(counts.ok_per_s));
-        // What ended, from whichever figures say it.
-        let counted = counts
-            .ended
-            .or_else(|| Some(ok? + counts.failed?))
-            .or_else(|| by_rate(counts.rate_per_s))
-            .or_else(|| Some(ok? / (1.0 - counts.failed_share?)));
-        let ended = counted.or(ok).filter(|ended| ended.is_finite());
-        let failed = counts
-            .failed
-            .or_else(|| Some(ended? * counts.failed_share?))
-            .or_else(|| failed_by_right(row, &length));
         Self {
             row,
             rig,
-            ended,
-            failed,
+            ended: Ended::new(row, &length),
             length,
         }
     }
@@ -81,39 +66,61 @@ impl<'a> Subject<'a> {
         self.rate().map(|rate| rate.value)
     }
 
-    /// Requests a second that ended: as stated, or else as counted.
+    /// Requests a second that ended: as stated, or else as counted. Right answers alone say nothing
+    /// of it.
     fn rate(&self) -> Option<Figure> {
         let by_count = || {
-            let of_one_run = self.ended? * self.length.run_share?;
+            let all = self.ended.requests.filter(|_| self.ended.are_all)?;
+            let of_one_run = all * self.length.run_share?;
             Some(Figure::exact(of_one_run / self.length.seconds?))
         };
         let stated = self.length.rate;
-        stated.or_else(by_count).or(self.row.counts.rate_per_s)
+        let of_all = || all_per_s(&self.row.counts);
+        stated.or_else(by_count).or_else(of_all)
     }
 
     /// The same until the last had ended. It is less where the tool waited for answers after it had
     /// sent the last request.
     pub(super) fn ended_per_s(&self) -> Option<f64> {
-        let by_end = || Some(self.ended? / self.row.counts.ended_within_s?);
+        let by_end = || Some(self.ended.requests? / self.row.counts.ended_within_s?);
         by_end().or_else(|| self.rate_per_s())
     }
 
     /// Whether nothing came to an end, as at a server that never answers.
     pub(super) fn is_empty(&self) -> bool {
-        self.ended.or(self.rate_per_s()) == Some(0.0)
+        self.ended.requests.or(self.rate_per_s()) == Some(0.0)
+    }
+
+    /// Whether nothing says if counts are of one run or of all that the row sums up, where that
+    /// decides the rate.
+    pub(super) fn are_runs_in_doubt(&self) -> bool {
+        let counts = &self.row.counts;
+        let is_of_several = runs(self.row) > 1.0 && counts.failed.is_some();
+        let are_parts_apart = is_of_several && !self.ended.are_all && all_per_s(counts).is_none();
+        self.length.are_runs_in_doubt() || are_parts_apart
+    }
+
+    /// Whether nothing says how many requests failed, so that those that ended may be any number
+    /// above the right ones.
+    pub(super) fn are_right_alone_known(&self) -> bool {
+        let counts = &self.row.counts;
+        let is_right_known = counts.ok.is_some() || counts.ok_per_s.is_some();
+        is_right_known && !self.ended.are_all && all_per_s(counts).is_none()
     }
 
     /// Share of the requests that failed.
     pub(super) fn failed_share(&self) -> Option<f64> {
         let counts = &self.row.counts;
         let by_count = || {
-            let ended = self.ended.filter(|ended| *ended > 0.0)?;
-            Some((self.failed? / ended).min(1.0))
+            let ended = self.ended.requests.filter(|ended| *ended > 0.0)?;
+            Some((self.ended.failed? / ended).min(1.0))
         };
-        let by_failures = || {
+        let of_rate = |failed: f64| {
             let all = self.rate_per_s().filter(|all| *all > 0.0)?;
-            Some((counts.failed_per_s?.value / all).min(1.0))
+            Some((failed / all).min(1.0))
         };
+        let by_failures = || of_rate(counts.failed_per_s?.value);
+        let failures_least = || of_rate(counts.failed_per_s?.low());
         let by_rates = || {
             let all = counts.rate_per_s.filter(|all| all.value > 0.0)?;
             let right = counts.ok_per_s?;
@@ -131,13 +138,19 @@ impl<'a> Subject<'a> {
         let stated = counts.failed_share;
         let by_number = stated.map(|share| share.max(counted.unwrap_or(0.0)));
         let by_number = by_number.or_else(by_count);
+        // Where the number says none, and a rate of failures some, some failed.
+        let by_number = by_number.map(|share| share.max(failures_least().unwrap_or(0.0)));
         by_number.or_else(by_failures).or_else(by_rates)
     }
 
     pub(super) fn ok_per_s(&self) -> Option<f64> {
         let by_share = || Some(self.ended_per_s()? * (1.0 - self.failed_share()?));
+        let by_count = || {
+            let within_s = self.row.counts.ended_within_s.or(self.length.seconds);
+            Some(self.row.counts.ok? * self.length.run_share? / within_s?)
+        };
         let stated = self.row.counts.ok_per_s.map(|right| right.value);
-        stated.or_else(by_share)
+        stated.or_else(by_share).or_else(by_count)
     }
 
     /// The same; where nothing says that any failed, all of them.
@@ -147,13 +160,13 @@ impl<'a> Subject<'a> {
 
     /// Requests that the latencies are of.
     pub(super) fn timed(&self) -> Option<f64> {
-        Some((self.ended? - self.row.counts.untimed).max(0.0))
+        Some((self.ended.requests? - self.row.counts.untimed).max(0.0))
     }
 
     /// Requests a second that the latencies are of.
     fn timed_per_s(&self) -> Option<Figure> {
         let rate = self.rate()?;
-        match (self.timed(), self.ended) {
+        match (self.timed(), self.ended.requests) {
             (Some(timed), Some(ended)) if timed < ended => {
                 Some(Figure::exact(rate.value * timed / ended))
             }
@@ -278,7 +291,7 @@ impl<'a> Subject<'a> {
     fn duration_min_s(&self) -> Option<f64> {
         let longest = self.longest().map(|(_, longest)| longest.low() / 1e9);
         let on_link = || {
-            let ended = self.ended? * self.length.run_share?;
+            let ended = self.ended.requests? * self.length.run_share?;
             let ok = ended * (1.0 - self.failed_share().unwrap_or(0.0));
             Some(ok * self.body_bytes()? * 8.0 / self.rig.link_bits_per_s?)
         };
@@ -287,20 +300,4 @@ impl<'a> Subject<'a> {
             .flatten()
             .reduce(f64::max)
     }
-}
-
-/// Requests that are missing among the right ones. What rounding the rate and the length explains
-/// is no failure.
-fn failed_by_right(row: &Row, length: &Length) -> Option<f64> {
-    let counts = &row.counts;
-    let all = counts.ended?;
-    if let Some(ok) = counts.ok {
-        return Some((all - ok).max(0.0));
-    }
-    let (right, seconds) = (counts.ok_per_s?, length.seconds?);
-    let of_one_run = all * length.run_share?;
-    let longest_s = seconds + row.load.duration_step_s / 2.0;
-    let is_apart = right.high() * longest_s < of_one_run;
-    let share = 1.0 - right.value * seconds / of_one_run;
-    Some(if is_apart { all * share.max(0.0) } else { 0.0 })
 }

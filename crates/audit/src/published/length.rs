@@ -1,6 +1,8 @@
 //! How long a row was measured, and whether its requests, its rate and its duration fit each other.
 
-use bakeoff_published::{Figure, Row};
+use std::cmp::Ordering;
+
+use bakeoff_published::{Counts, Figure, Row};
 
 use super::rig::Rig;
 
@@ -13,7 +15,7 @@ const RATE_APART: f64 = 0.05;
 pub(super) struct Length {
     /// How long it was measured.
     pub(super) seconds: Option<f64>,
-    /// The stated rate, if it is of all requests that ended.
+    /// The rate that the row states, if it is of all requests that ended.
     pub(super) rate: Option<Figure>,
     /// What part of the requests is of one run: rows that sum several up may count those of all.
     /// `None` if nothing says whether they do.
@@ -49,7 +51,7 @@ struct Meant {
 impl Length {
     pub(super) fn new(row: &Row, rig: &Rig) -> Self {
         let own = row.load.duration_s;
-        let stated = row.counts.rate_per_s.filter(|rate| rate.value > 0.0);
+        let stated = all_per_s(&row.counts);
         let requests = counted(row);
         let has_counts = requests.or(row.counts.ok).is_some();
         let one_run = (runs(row) <= 1.0 || !has_counts).then_some(1.0);
@@ -88,8 +90,20 @@ impl Length {
     }
 }
 
+/// Requests a second that ended, by the row's rates alone: as it states, or right ones and failures.
+pub(super) fn all_per_s(counts: &Counts) -> Option<Figure> {
+    let sum = || {
+        let (ok, failed) = (counts.ok_per_s?, counts.failed_per_s?);
+        Some(Figure {
+            value: ok.value + failed.value,
+            step: ok.step + failed.step,
+        })
+    };
+    counts.rate_per_s.or_else(sum)
+}
+
 /// Requests that ended, by counts alone.
-fn counted(row: &Row) -> Option<f64> {
+pub(super) fn counted(row: &Row) -> Option<f64> {
     let counts = &row.counts;
     counts
         .ended
@@ -112,18 +126,7 @@ fn meant(row: &Row, requests: f64, rate: Figure, seconds: f64) -> Option<Meant> 
     let by_rate = || Some(counts.ok_per_s?.value * seconds);
     let right = counts.ok.or_else(by_share).or_else(by_failed);
     let right = right.or_else(by_rate);
-    // A length that a flag gives is exact.
-    let half = match row.load.duration_s {
-        Some(_) => row.load.duration_step_s / 2.0,
-        None => 0.0,
-    };
-    let fits = |requests: f64| {
-        let least = requests / (seconds + half) * (1.0 - RATE_APART);
-        // A length that may have been 0 allows any rate.
-        let is_below =
-            seconds <= half || rate.low() <= requests / (seconds - half) * (1.0 + RATE_APART);
-        rate.high() >= least && is_below
-    };
+    let fits = |requests: f64| compare(row, rate, requests, seconds).is_eq();
     let shares = [1.0, 1.0 / runs(row)];
     let all = shares.map(|share| (requests * share, share, true));
     let right = shares.map(|share| (right.unwrap_or(requests) * share, share, false));
@@ -132,4 +135,23 @@ fn meant(row: &Row, requests: f64, rate: Figure, seconds: f64) -> Option<Meant> 
         run_share,
         is_of_all,
     })
+}
+
+/// Whether a rate is that of so many requests in so many seconds, or less, or more, beyond what
+/// rounding explains.
+pub(super) fn compare(row: &Row, rate: Figure, requests: f64, seconds: f64) -> Ordering {
+    // A length that a flag gives is exact.
+    let half = match row.load.duration_s {
+        Some(_) => row.load.duration_step_s / 2.0,
+        None => 0.0,
+    };
+    let least = requests / (seconds + half) * (1.0 - RATE_APART);
+    // A length that may have been 0 allows any rate.
+    let is_below =
+        seconds <= half || rate.low() <= requests / (seconds - half) * (1.0 + RATE_APART);
+    match (rate.high() >= least, is_below) {
+        (false, _) => Ordering::Less,
+        (true, true) => Ordering::Equal,
+        (true, false) => Ordering::Greater,
+    }
 }

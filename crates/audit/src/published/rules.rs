@@ -6,6 +6,7 @@
 mod amount;
 mod bytes;
 mod counts;
+mod rates;
 mod time;
 
 use super::Finding;
@@ -41,7 +42,7 @@ pub(super) fn all(subject: &Subject<'_>) -> Vec<(Code, Outcome)> {
         (Code::LongerThanRun, time::longer_than_run(subject)),
         (Code::SetUpCounted, time::set_up_counted(subject)),
         (Code::NetworkBound, bytes::network_bound(subject)),
-        (Code::RateDiffers, amount::rate_differs(subject)),
+        (Code::RateDiffers, rates::rate_differs(subject)),
         (Code::CountsDiffer, counts::counts_differ(subject)),
         (Code::ImpossibleBytes, bytes::impossible_bytes(subject)),
         (Code::ImpossibleCpu, amount::impossible_cpu(subject)),
@@ -55,9 +56,19 @@ pub(super) fn all(subject: &Subject<'_>) -> Vec<(Code, Outcome)> {
 
 const RUNS: &str = "a rate: a row of several runs may count the requests of one or of all";
 
-/// What is missing where a row has no rate.
+const RIGHT_ALONE: &str = "how many requests ended or failed: only right answers are known";
+
+/// What is missing where a row has no rate of all requests.
 fn no_rate(subject: &Subject<'_>) -> &'static str {
-    match subject.length.are_runs_in_doubt() {
+    match subject.are_right_alone_known() && !subject.are_runs_in_doubt() {
+        true => RIGHT_ALONE,
+        false => no_rate_of_any(subject),
+    }
+}
+
+/// What is missing where it has no rate of right answers either.
+fn no_rate_of_any(subject: &Subject<'_>) -> &'static str {
+    match subject.are_runs_in_doubt() {
         true => RUNS,
         false => "a rate, or requests and --duration",
     }

@@ -29,6 +29,13 @@ fn many_spellings_of_a_column_mean_the_same() {
         ("latencyMin", Quantity::Min, None),
         ("latency_min_ms", Quantity::Min, Some(ms)),
         ("duration_min", Quantity::Duration, Some(Unit::Time(60e9))),
+        (
+            "p99_minutes",
+            Quantity::Quantile(0.99),
+            Some(Unit::Time(60e9)),
+        ),
+        ("mean (mins)", Quantity::Mean, Some(Unit::Time(60e9))),
+        ("p1_ms", Quantity::Quantile(0.01), Some(ms)),
         ("Requests/sec", Quantity::Rate, Some(rate)),
         ("req/s", Quantity::Rate, Some(rate)),
         ("rps", Quantity::Rate, Some(rate)),
@@ -121,6 +128,25 @@ fn what_is_not_known_as_a_whole_is_unknown() {
     }
     for name in ["throughput", "rate", "latency_ms", "latency", "read"] {
         assert!(matches!(meaning(name), Meaning::Ambiguous(_)), "{name}");
+    }
+}
+
+#[test]
+fn minutes_and_shares_that_may_be_something_else_are_doubtful() {
+    for (name, quantity) in [
+        ("p99_min", Quantity::Quantile(0.99)),
+        ("mean_min", Quantity::Mean),
+        ("latencyP99Min", Quantity::Quantile(0.99)),
+        ("response_time_max_min", Quantity::Max),
+        ("p0.99", Quantity::Quantile(0.99)),
+        ("p0.5_ms", Quantity::Quantile(0.5)),
+        ("http_req_duration p(0.999) [ms]", Quantity::Quantile(0.999)),
+    ] {
+        let found = meaning(name);
+        assert!(
+            matches!(found, Meaning::Doubtful(which, _) if which == quantity),
+            "{name}: {found:?}"
+        );
     }
 }
 

@@ -97,6 +97,17 @@ fn a_later_version_and_damage_are_reported_with_file_and_line() {
     fs::write(&file, "nonsense\n").unwrap();
     let error = Record::read(folder.path()).unwrap_err().to_string();
     assert!(error.contains("trials.jsonl line 1 is damaged"), "{error}");
+    // Cut off in its middle, cut to nothing, and whole but for a field.
+    let whole = serde_json::to_string(&trial("a")).unwrap();
+    for cut in [
+        &whole[..whole.len() / 2],
+        "",
+        "{\"schema\":\"bakeoff.trial/2\"}",
+    ] {
+        fs::write(&file, format!("{whole}\n{cut}\n{whole}\n")).unwrap();
+        let error = Record::read(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("trials.jsonl line 2 is damaged"), "{error}");
+    }
 }
 
 #[test]

@@ -2,14 +2,13 @@
 
 use bakeoff_stats::ERROR_SHARE_APART;
 
-use super::{Outcome, RUNS, found, no_rate};
+use super::{Outcome, found, no_rate};
 use crate::limits::{
     CEILING_SHARE, DURATION_S_MIN, ENGINE_BUSY_SUSPECT, FAILED_SHARE, LITTLE_SHARE, STARTED_SHARE,
 };
 use crate::published::Finding;
 use crate::published::code::Code;
 use crate::published::derived::Subject;
-use crate::published::length::Fit;
 use crate::published::sentence::{amount, percent, rate, time};
 
 const FAILED: &str = "how many requests failed";
@@ -145,9 +144,9 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     };
     let (Some(in_flight), Some((per_s, mean_s))) = (subject.in_flight(), subject.rate_and_mean())
     else {
-        return Outcome::Missing(match subject.length.are_runs_in_doubt() {
-            true => RUNS,
-            false => "a rate, or requests and --duration, and a mean latency",
+        return Outcome::Missing(match subject.rate_per_s() {
+            None if subject.row.latency.mean.is_some() => no_rate(subject),
+            _ => "a rate, or requests and --duration, and a mean latency",
         });
     };
     let rest = subject.rig.think_s.map_or(0.0, |think| per_s * think);
@@ -227,6 +226,7 @@ fn are_waits_unknown(subject: &Subject<'_>, share: f64, clients: f64) -> bool {
     let untimed = subject.row.counts.untimed;
     let are_many = subject
         .ended
+        .requests
         .is_some_and(|ended| untimed > ERROR_SHARE_APART * ended);
     are_many || untimed / clients >= share && untimed > 0.0
 }
@@ -243,7 +243,7 @@ fn no_planned(subject: &Subject<'_>) -> &'static str {
 /// R7: what was due and not sent is missing from every figure.
 pub(super) fn schedule_kept(subject: &Subject<'_>) -> Outcome {
     let unsent = subject.row.load.unsent.filter(|unsent| *unsent > 0.0);
-    if let (Some(unsent), Some(ended)) = (unsent, subject.ended) {
+    if let (Some(unsent), Some(ended)) = (unsent, subject.ended.requests) {
         let share = ended / (ended + unsent);
         if share < STARTED_SHARE {
             let text = format!(
@@ -282,12 +282,16 @@ pub(super) fn ceiling(subject: &Subject<'_>) -> Outcome {
     let Some(ceiling) = subject.rig.ceiling_per_s.filter(|rate| *rate > 0.0) else {
         return Outcome::Missing("what the generator reaches against a null server (--ceiling)");
     };
-    let Some(sent) = subject.rate_per_s() else {
+    // Where only right answers are known, at least these were sent.
+    let Some(sent) = subject.rate_per_s().or_else(|| subject.ok_per_s()) else {
         return Outcome::Missing(no_rate(subject));
     };
     let share = sent / ceiling;
     if share <= CEILING_SHARE {
-        return Outcome::Passed;
+        return match subject.rate_per_s() {
+            Some(_) => Outcome::Passed,
+            None => Outcome::Missing(no_rate(subject)),
+        };
     }
     let text = format!(
         "{} is {} of the {} that the generator reaches against a null server: at least that much, \
@@ -297,37 +301,6 @@ pub(super) fn ceiling(subject: &Subject<'_>) -> Outcome {
         rate(ceiling)
     );
     found(Code::GeneratorCeiling, share, CEILING_SHARE, text)
-}
-
-/// R32: a rate is requests over time.
-pub(super) fn rate_differs(subject: &Subject<'_>) -> Outcome {
-    let (counts, load) = (&subject.row.counts, &subject.row.load);
-    let has_duration = load.duration_s.or(subject.rig.duration_s).is_some();
-    let has_requests = counts.ended.or(counts.ok).is_some();
-    let Some(stated) = counts.rate_per_s.filter(|_| has_requests && has_duration) else {
-        return Outcome::Missing("requests and a rate that the file states, and a duration");
-    };
-    let Fit::Differs {
-        requests,
-        seconds,
-        is_flag,
-    } = subject.length.fit
-    else {
-        return Outcome::Passed;
-    };
-    let by_count = requests / seconds;
-    let whose = match is_flag {
-        true => "the flag --duration or one of the two",
-        false => "one of the three",
-    };
-    let text = format!(
-        "the row states {}, and {} requests in {} are {}: {whose} is wrong",
-        rate(stated.value),
-        amount(requests),
-        time(seconds),
-        rate(by_count)
-    );
-    found(Code::RateDiffers, stated.value, by_count, text)
 }
 
 /// R13: a busy generator's delays are in the latencies.

@@ -1,6 +1,6 @@
 //! Rules on bytes: of the link, and of the answers.
 
-use super::{Outcome, found, no_rate};
+use super::{Outcome, found, no_rate_of_any};
 use crate::figures::count;
 use crate::limits::{BODY_SENT_SHARE, LINK_ROOM_SHARE};
 use crate::published::code::Code;
@@ -18,7 +18,7 @@ pub(super) fn network_bound(subject: &Subject<'_>) -> Outcome {
     };
     let Some(share) = subject.link_share() else {
         return Outcome::Missing(match subject.body_bytes() {
-            Some(_) => no_rate(subject),
+            Some(_) => no_rate_of_any(subject),
             None => BODY,
         });
     };
@@ -70,7 +70,7 @@ pub(super) fn impossible_bytes(subject: &Subject<'_>) -> Outcome {
         return Outcome::Missing(BODY);
     };
     let Some((read, right, per_s)) = read_and_right(subject) else {
-        return Outcome::Missing(no_rate(subject));
+        return Outcome::Missing(no_rate_of_any(subject));
     };
     let needed = right * body;
     if needed == 0.0 || read / needed >= BODY_SENT_SHARE {
@@ -85,17 +85,18 @@ pub(super) fn impossible_bytes(subject: &Subject<'_>) -> Outcome {
     found(Code::ImpossibleBytes, read / needed, BODY_SENT_SHARE, text)
 }
 
-/// Bytes that were read and right answers, both in all or both a second.
+/// Bytes that were read, at most, and right answers, both in all or both a second.
 fn read_and_right(subject: &Subject<'_>) -> Option<(f64, f64, &'static str)> {
     let transfer = &subject.row.transfer;
     let in_all = || {
-        let read = transfer.read_bytes?;
-        let right = subject.ended? * (1.0 - subject.failed_share().unwrap_or(0.0));
+        let read = transfer.read_bytes_most.or(transfer.read_bytes)?;
+        let right = subject.ended.requests? * (1.0 - subject.failed_share().unwrap_or(0.0));
         // Where runs are summed up, the bytes may be those of one.
         Some((read, right / runs(subject.row), ""))
     };
     let per_s = || {
-        let read = transfer.read_bytes_per_s?;
+        let read = transfer.read_bytes_per_s_most;
+        let read = read.or(transfer.read_bytes_per_s)?;
         Some((read, subject.answered_per_s()?, " a second"))
     };
     in_all().or_else(per_s)

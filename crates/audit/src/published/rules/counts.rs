@@ -5,7 +5,7 @@ use bakeoff_published::{Figure, Row};
 use super::{Outcome, found};
 use crate::published::code::Code;
 use crate::published::derived::Subject;
-use crate::published::length::runs;
+use crate::published::length::{counted, runs};
 use crate::published::sentence::{amount, percent, rate, time};
 
 /// Share of the requests by which figures on them may differ: tools take what is in flight at the
@@ -113,29 +113,44 @@ fn said(row: &Row) -> Vec<Said> {
         let text = format!("{} failed of {}", rate(failed.value), rate(all.value));
         add(vec![failed.value / all.value], slack(failed, all), text);
     }
+    let both = counts.ok_per_s.zip(counts.failed_per_s);
+    if let (Some((ok, failed)), None) = (both, counts.rate_per_s) {
+        let all = ok.value + failed.value;
+        let text = format!("{} right and {} failed", rate(ok.value), rate(failed.value));
+        add(
+            vec![failed.value / all],
+            (ok.step + failed.step) / all,
+            text,
+        );
+    }
     by_length(row, &mut add);
     said
 }
 
-/// A rate of right answers beside the requests of a length of time.
+/// A rate of right answers, or of failures, beside the requests of a length of time.
 fn by_length(row: &Row, add: &mut impl FnMut(Vec<f64>, f64, String)) {
     let (counts, load) = (&row.counts, &row.load);
-    let (Some(ok), Some(ended), Some(seconds)) = (counts.ok_per_s, counts.ended, load.duration_s)
-    else {
+    let ended = counted(row).filter(|ended| *ended > 0.0);
+    let (Some(ended), Some(seconds)) = (ended, load.duration_s) else {
         return;
     };
-    if ended <= 0.0 {
-        return;
+    let share = |rate: Figure| rate.value * seconds / ended;
+    let rounding = |rate: Figure| (rate.step * seconds + rate.value * load.duration_step_s) / ended;
+    let said = |part: Figure, what: &str| {
+        let (part, seconds) = (rate(part.value), time(seconds));
+        format!("{part} {what} in {seconds} and {} requests", amount(ended))
+    };
+    // Right answers that are counted themselves are compared with their rate by `rate-differs`.
+    if let Some(ok) = counts.ok_per_s.filter(|_| counts.ended.is_some()) {
+        let right = of_runs(row, share(ok));
+        let failed = right.iter().map(|right| 1.0 - right).collect();
+        add(failed, LENGTH_APART + rounding(ok), said(ok, "right"));
     }
-    let slack = LENGTH_APART + (ok.step * seconds + ok.value * load.duration_step_s) / ended;
-    let text = format!(
-        "{} right in {} and {} requests",
-        rate(ok.value),
-        time(seconds),
-        amount(ended)
-    );
-    let right = of_runs(row, ok.value * seconds / ended);
-    add(right.iter().map(|right| 1.0 - right).collect(), slack, text);
+    if let Some(failed) = counts.failed_per_s {
+        // The same part of fewer requests is less.
+        let slack = LENGTH_APART * share(failed) + rounding(failed);
+        add(of_runs(row, share(failed)), slack, said(failed, "failed"));
+    }
 }
 
 /// How far rounding two rates may have moved the share of one in the other.
