@@ -22,8 +22,7 @@ use crate::error::{Cause, StageError};
 use crate::files::Access;
 pub(crate) use taken::Taken;
 
-/// Files of one configuration, at the most: a pattern that matches a whole disk is a mistake, to
-/// be reported instead of read.
+/// Files of one configuration, at the most: a pattern that matches a whole disk is a mistake.
 const FILES_MAX: usize = 1000;
 /// Bytes of all these files.
 pub(super) const BYTES_MAX: u64 = 64 << 20;

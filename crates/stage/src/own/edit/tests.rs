@@ -54,7 +54,6 @@ fn edited(
     variables.set("is_root", true);
     let said = |wanted: &str| own.iter().find(|(name, _)| *name == wanted).map(|it| it.1);
     let version = said("version").unwrap_or("1.0");
-    // Whom the server runs as: somebody who owns nothing here.
     let user = said("user").map(|name| User {
         name: name.to_owned(),
         uid: 54_321,
