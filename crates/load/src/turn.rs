@@ -421,7 +421,7 @@ impl<'a, D: Driver> Loop<'a, D> {
         {
             until = until.min(timer);
         }
-        let mut is_exact = false;
+        let (mut is_exact, mut is_blind) = (false, false);
         if let Pace::Open(pace) = &mut thread.pace
             && thread.course != Course::Connecting
             && !thread.supply.is_used_up()
@@ -429,7 +429,8 @@ impl<'a, D: Driver> Loop<'a, D> {
             && let Some(due) = pace.next_due()
         {
             let send = due.saturating_add(self.slack_ns);
-            is_exact = send <= until && thread.tools.answers_are_short;
+            is_exact = send <= until;
+            is_blind = is_exact && thread.may_look_away();
             until = until.min(send);
         }
         let last_latency = thread.ledger.last_latency;
@@ -438,6 +439,7 @@ impl<'a, D: Driver> Loop<'a, D> {
             from,
             until,
             is_exact,
+            is_blind,
             gather: gather.and_then(|gathering| gathering.next(last_latency)),
         }
     }

@@ -14,6 +14,7 @@ pub(super) const END_HEADERS: u8 = 4;
 
 pub(super) const NO_ERROR: u32 = 0;
 pub(super) const MAX_CONCURRENT_STREAMS: u16 = 3;
+pub(super) const INITIAL_WINDOW_SIZE: u16 = 4;
 /// `:status: 200`, by its index in the static table.
 pub(super) const STATUS_200: &[u8] = &[0x88];
 
