@@ -353,6 +353,7 @@ impl<'a, D: Driver> Loop<'a, D> {
             self.thread.agenda.next_tick = now + TICK_NS;
             self.thread.ledger.show(self.control.live(), now);
         }
+        let now = now.max(self.thread.clock);
         self.drive_quic(now);
         self.thread.ledger.counts.meter.turned(woke, now);
         self.turned = now;
@@ -499,14 +500,15 @@ impl<'a, D: Driver> Loop<'a, D> {
         }
     }
 
-    /// Begins what the schedule says is due, as long as places are free.
+    /// Begins what the schedule says is due by `now`, as long as places are free. Each request but
+    /// the first has the time at which it is begun: those before it took some.
     #[inline]
     fn begin_due(&mut self, now: u64) {
         if self.thread.pace.is_closed() || self.thread.course == Course::Connecting {
             return;
         }
         let mut connects = 0;
-        for _ in 0..EACH_MAX {
+        for before in 0..EACH_MAX {
             let (slots, thread) = (&mut self.slots, &mut self.thread);
             let Pace::Open(pace) = &mut thread.pace else {
                 return;
@@ -523,8 +525,14 @@ impl<'a, D: Driver> Loop<'a, D> {
             };
             let slot = &mut slots[due.slot as usize];
             let opening = thread.agenda.opening;
-            begin::begin(slot, due.at, due.was_short, thread, now);
-            work::many::open_streams(slot, thread, now);
+            let at = if before == 0 {
+                now
+            } else {
+                thread.driver.now()
+            };
+            thread.clock = at;
+            begin::begin(slot, due.at, due.was_short, thread, at);
+            work::many::open_streams(slot, thread, at);
             connects += usize::from(thread.agenda.opening > opening);
         }
     }

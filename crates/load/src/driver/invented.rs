@@ -88,6 +88,8 @@ pub(crate) struct Costs {
     pub(crate) call_ns: u64,
     /// Each byte received, nanoseconds.
     pub(crate) byte_ns: u64,
+    /// Each look at the clock, nanoseconds.
+    pub(crate) look_ns: u64,
 }
 
 /// What a test may look at when the loop is gone.
@@ -205,7 +207,9 @@ impl<W: World> Invented<W> {
     /// One call, which took so many bytes, passes its time. What happens meanwhile is found by
     /// the next one.
     fn spend(&mut self, bytes: usize) {
-        let Costs { call_ns, byte_ns } = self.costs;
+        let Costs {
+            call_ns, byte_ns, ..
+        } = self.costs;
         self.notes.calls.set(self.notes.calls.get() + 1);
         self.move_to(self.notes.now.get() + call_ns + byte_ns * bytes as u64);
     }
@@ -330,6 +334,9 @@ impl<W: World> Driver for Invented<W> {
     type Socket = usize;
 
     fn now(&mut self) -> u64 {
+        if self.costs.look_ns > 0 {
+            self.move_to(self.notes.now.get() + self.costs.look_ns);
+        }
         self.notes.now.get()
     }
 

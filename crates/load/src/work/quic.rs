@@ -25,6 +25,7 @@ pub(crate) fn handle<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<
     let (polled, arrived) = quic.read(flights, thread, &slot.greed, &mut intake);
     quic.mark_to_drive(slot.index, &mut thread.tools.quic);
     let now = thread.driver.now();
+    thread.clock = now;
     if !follow(slot, polled, thread, now) {
         return;
     }

@@ -9,6 +9,7 @@ use crate::driver::invented::Act;
 const COSTS: Costs = Costs {
     call_ns: us(1),
     byte_ns: 5,
+    look_ns: 0,
 };
 
 /// Requests that came out as `ok` where three connections are served well, and a fourth, if

@@ -123,3 +123,25 @@ fn what_may_wait_for_a_window_is_watched() {
     let server = Server::h2(|asked| asked.hello(us(100)));
     check_naps(&spec, server, us(100), false);
 }
+
+#[test]
+fn each_request_of_a_turn_is_sent_at_a_time_of_its_own() {
+    // A look at the clock and a call take 10 us each, and many requests are due at once.
+    let mut spec = open(1000.0, 100);
+    spec.pacing.waiting = Waiting::Slack(Duration::from_millis(50));
+    let costs = Costs {
+        call_ns: us(10),
+        byte_ns: 0,
+        look_ns: 1,
+    };
+    let server = Server::after(us(100));
+    let result = play_at(&spec, server, costs, &Control::default()).result;
+    assert_eq!(result.requests.ok, 1000);
+    // What is sent arrives when the call has ended, and the stamp is the kernel's.
+    let longest = result.service.max().expect("there were answers");
+    assert!((us(100)..us(120)).contains(&longest), "{longest}");
+    let gaps = result.observed.send_gaps_ns;
+    // The first is from the start.
+    let least = gaps.values()[1..].iter().min().expect("there were gaps");
+    assert!(*least >= 10_000, "{least}");
+}
