@@ -20,6 +20,8 @@ pub(crate) struct Agenda {
     unread: VecDeque<u32>,
     /// Slots that are connecting or shaking hands.
     pub(crate) opening: usize,
+    /// Slots whose sockets are to be looked at at once; see [`watch`](Self::watch).
+    watched: usize,
     /// When a connection was last made, heard from in its handshake, or became ready.
     pub(crate) progressed_at: u64,
     /// When live counters are written next and a request to stop is seen.
@@ -64,6 +66,20 @@ impl Agenda {
     /// A slot to look at by `now`, and its entry.
     pub(crate) fn take_deadline(&mut self, now: u64) -> Option<(u64, u32)> {
         self.deadlines.take(now)
+    }
+
+    /// Whether what comes on a slot's connection is to be looked at at once from now on, because
+    /// something follows it, or because it would have no time of its own. `was` is the slot's mark.
+    #[inline]
+    pub(crate) fn watch(&mut self, was: &mut bool, is: bool) {
+        self.watched += usize::from(is);
+        self.watched -= usize::from(std::mem::replace(was, is));
+    }
+
+    /// Whether what comes may lie until something else is due.
+    #[inline]
+    pub(crate) fn may_look_away(&self) -> bool {
+        self.opening == 0 && self.watched == 0
     }
 
     /// More of `slot` is to be read.

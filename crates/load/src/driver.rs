@@ -99,9 +99,11 @@ pub(crate) struct Wait {
     pub(crate) from: u64,
     /// When it ends at the latest.
     pub(crate) until: u64,
-    /// Whether it is a request of the schedule that is due then, and answers are short: the wait
-    /// may sleep past what becomes ready, to be on time.
+    /// Whether it is a request of the schedule that is due then.
     pub(crate) is_exact: bool,
+    /// Whether the wait may sleep past what becomes ready, to be on time: nothing but short
+    /// answers can come, each has its own stamp, and nothing follows one before the wait ends.
+    pub(crate) is_blind: bool,
     /// How long answers may gather from the first one on.
     pub(crate) gather: Option<u64>,
 }

@@ -23,6 +23,18 @@ pub(crate) enum Link<S> {
     Quic(Box<QuicLink<S>>),
 }
 
+impl<S> Link<S> {
+    /// Whether something that is to be sent waits for the socket or for the server's windows.
+    #[inline]
+    pub(crate) fn has_unsent(&self) -> bool {
+        match self {
+            Self::Serial(serial) => !serial.line.unsent.is_empty(),
+            Self::Streams(streams) => streams.has_unsent(),
+            Self::Quic(quic) => quic.session.has_unsent(),
+        }
+    }
+}
+
 /// What one turn of a connection has read.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Intake {

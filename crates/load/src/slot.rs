@@ -44,6 +44,8 @@ pub(crate) struct Slot<S> {
     pub(crate) fruitless: u8,
     /// Its earliest entry among the deadlines.
     deadline: Option<u64>,
+    /// Whether the agenda was told to watch it.
+    pub(crate) is_watched: bool,
     pub(crate) greed: Greed,
     pub(crate) score: Score,
 }
@@ -133,6 +135,7 @@ impl<S> Slot<S> {
             carried: 0,
             fruitless: 0,
             deadline: None,
+            is_watched: false,
             greed: Greed::default(),
             score: Score::default(),
         }
@@ -329,6 +332,7 @@ impl<S> Slot<S> {
             h2.frames.clear();
         }
         self.greed = Greed::default();
+        thread.agenda.watch(&mut self.is_watched, false);
         match std::mem::replace(&mut self.phase, Phase::Spare) {
             Phase::Spare | Phase::Resting | Phase::Knocking(_) => {}
             Phase::Connecting(socket) => thread.driver.close(socket),

@@ -13,13 +13,17 @@ use crate::ledger::Ledger;
 use crate::pace::Pace;
 use crate::quic::Quic;
 use crate::share::Share;
-use crate::spec::LoadSpec;
+use crate::spec::{LoadSpec, Waiting};
 use crate::supply::Supply;
 use crate::target::Endpoint;
 use crate::tls::{TlsClient, TlsSide};
 
 /// What one read takes at most. Large bodies are dropped unread, so more would seldom be used.
 pub(crate) const READ_BYTES: usize = 64 * 1024;
+
+/// A request of so many bytes may wait for a server's windows where it shares a connection: those
+/// that servers of HTTP/2 and HTTP/3 begin with are larger.
+pub(crate) const LONG_BYTES_MIN: usize = 4 * 1024;
 
 /// Where the load is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +121,16 @@ impl<'a, D: Driver> Thread<'a, D> {
         self.pace.is_closed() && self.may_begin()
     }
 
+    /// Whether what comes may lie until a request is due: nothing follows it, and it has a time of
+    /// its own.
+    #[inline]
+    pub(crate) fn may_look_away(&self) -> bool {
+        self.agenda.may_look_away()
+            && self.tools.answers_are_short
+            && self.tools.may_be_late
+            && self.spec.pacing.waiting != Waiting::Spin
+    }
+
     /// Whether connections are still opened.
     pub(crate) fn may_connect(&self) -> bool {
         match self.course {
@@ -141,6 +155,8 @@ pub(crate) struct Tools {
     pub(crate) quic: Option<Quic>,
     /// Whether the last answer came whole in one read: then a nap delays no body.
     pub(crate) answers_are_short: bool,
+    /// Whether each arrival has a stamp, and no request waits for a server's windows.
+    may_be_late: bool,
     /// What the requests that one connection carries at once take at the most, bytes.
     pub(crate) asked_bytes_max: usize,
 }
@@ -163,6 +179,11 @@ impl Tools {
         };
         let longest = spec.exchanges.iter().map(|each| each.request.len()).max();
         let streams = spec.load.streams.max(1) as usize;
+        let is_long = longest.is_some_and(|bytes| bytes >= LONG_BYTES_MIN);
+        let may_be_many = spec.speaking.may_be_h2() || quic.is_some();
+        // The kernel stamps nothing that comes through a socket file.
+        let mut endpoints = spec.target.endpoints.iter();
+        let is_stamped = endpoints.all(|endpoint| matches!(endpoint, Endpoint::Tcp(_)));
         Self {
             tls,
             memo: HeadMemo::default(),
@@ -177,6 +198,7 @@ impl Tools {
             }),
             quic,
             answers_are_short: false,
+            may_be_late: is_stamped && !(is_long && may_be_many),
             asked_bytes_max: longest.unwrap_or(0).saturating_mul(streams),
         }
     }

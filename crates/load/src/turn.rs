@@ -353,6 +353,7 @@ impl<'a, D: Driver> Loop<'a, D> {
             self.thread.agenda.next_tick = now + TICK_NS;
             self.thread.ledger.show(self.control.live(), now);
         }
+        let now = now.max(self.thread.clock);
         self.drive_quic(now);
         self.thread.ledger.counts.meter.turned(woke, now);
         self.turned = now;
@@ -421,7 +422,7 @@ impl<'a, D: Driver> Loop<'a, D> {
         {
             until = until.min(timer);
         }
-        let mut is_exact = false;
+        let (mut is_exact, mut is_blind) = (false, false);
         if let Pace::Open(pace) = &mut thread.pace
             && thread.course != Course::Connecting
             && !thread.supply.is_used_up()
@@ -429,7 +430,8 @@ impl<'a, D: Driver> Loop<'a, D> {
             && let Some(due) = pace.next_due()
         {
             let send = due.saturating_add(self.slack_ns);
-            is_exact = send <= until && thread.tools.answers_are_short;
+            is_exact = send <= until;
+            is_blind = is_exact && thread.may_look_away();
             until = until.min(send);
         }
         let last_latency = thread.ledger.last_latency;
@@ -438,6 +440,7 @@ impl<'a, D: Driver> Loop<'a, D> {
             from,
             until,
             is_exact,
+            is_blind,
             gather: gather.and_then(|gathering| gathering.next(last_latency)),
         }
     }
@@ -497,14 +500,15 @@ impl<'a, D: Driver> Loop<'a, D> {
         }
     }
 
-    /// Begins what the schedule says is due, as long as places are free.
+    /// Begins what the schedule says is due by `now`, as long as places are free. Each request but
+    /// the first has the time at which it is begun: those before it took some.
     #[inline]
     fn begin_due(&mut self, now: u64) {
         if self.thread.pace.is_closed() || self.thread.course == Course::Connecting {
             return;
         }
         let mut connects = 0;
-        for _ in 0..EACH_MAX {
+        for before in 0..EACH_MAX {
             let (slots, thread) = (&mut self.slots, &mut self.thread);
             let Pace::Open(pace) = &mut thread.pace else {
                 return;
@@ -521,8 +525,14 @@ impl<'a, D: Driver> Loop<'a, D> {
             };
             let slot = &mut slots[due.slot as usize];
             let opening = thread.agenda.opening;
-            begin::begin(slot, due.at, due.was_short, thread, now);
-            work::many::open_streams(slot, thread, now);
+            let at = if before == 0 {
+                now
+            } else {
+                thread.driver.now()
+            };
+            thread.clock = at;
+            begin::begin(slot, due.at, due.was_short, thread, at);
+            work::many::open_streams(slot, thread, at);
             connects += usize::from(thread.agenda.opening > opening);
         }
     }

@@ -30,6 +30,8 @@ pub(crate) struct Epoll {
     waiting: Waiting,
     nap: Nap,
     stamps: Stamps,
+    /// Whether an arrival that should have had a stamp had none: then none is waited for asleep.
+    lacks_stamps: bool,
 }
 
 /// Which arrivals' stamps are read.
@@ -54,6 +56,7 @@ impl Epoll {
                     until_next: STAMP_ONE_IN,
                 }
             },
+            lacks_stamps: false,
         })
     }
 
@@ -63,9 +66,12 @@ impl Epoll {
         }
         let gap = wait.until.saturating_sub(wait.from);
         if wait.is_exact && self.nap.suits(gap) {
+            let is_blind = wait.is_blind && !self.lacks_stamps;
             match self.waiting {
-                Waiting::Slack(_) => Nap::past(wait.until),
-                Waiting::Nap | Waiting::Spin => self.nap.until(wait.until),
+                Waiting::Slack(_) if is_blind => Nap::past(wait.until),
+                Waiting::Slack(_) => return self.poll.wait(gap),
+                Waiting::Nap | Waiting::Spin if is_blind => self.nap.until(wait.until),
+                Waiting::Nap | Waiting::Spin => return self.nap.watch(wait.until, &mut self.poll),
             }
             return self.poll.wait(0);
         }
@@ -89,6 +95,7 @@ impl Epoll {
         buffer: &mut [u8],
     ) -> Result<(usize, ReadTime), Errno> {
         let (read, stamp) = socket::read_stamped(socket, buffer)?;
+        self.lacks_stamps |= stamp.is_none() && read > 0;
         Ok((read, self.stamped(stamp)))
     }
 

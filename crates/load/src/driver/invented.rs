@@ -3,9 +3,9 @@
 //!
 //! A run is exact and the same each time, and takes as long as its arithmetic. Peers hear what
 //! was opened and sent, and say what follows after how long. Sockets are edge-triggered as the
-//! kernel's are: one that was not read to its end is not reported again. A wait always ends with
-//! the first socket that is ready, also where the kernel's driver would sleep past it to be on
-//! time. Datagrams are left out: HTTP/3 is tested on real sockets.
+//! kernel's are: one that was not read to its end is not reported again. A wait ends with the
+//! first socket that is ready, unless it is blind: then it sleeps past that, as long as the kernel's
+//! driver would at the most. Datagrams are left out: HTTP/3 is tested on real sockets.
 
 use std::cell::Cell;
 use std::cmp::{Ordering, Reverse};
@@ -22,6 +22,8 @@ use crate::usage::CpuTime;
 
 /// When the clock begins: not at 0, which means "not yet" in the engine.
 pub(crate) const BEGIN: u64 = 1_000_000_000;
+/// Longest blind wait.
+const BLIND_NS_MAX: u64 = 2_000_000;
 /// Sockets that one wait reports at the most.
 const READY_MAX: usize = 256;
 /// Waits in a row in which the clock may stand still, before the loop is said to turn in vain.
@@ -86,6 +88,8 @@ pub(crate) struct Costs {
     pub(crate) call_ns: u64,
     /// Each byte received, nanoseconds.
     pub(crate) byte_ns: u64,
+    /// Each look at the clock, nanoseconds.
+    pub(crate) look_ns: u64,
 }
 
 /// What a test may look at when the loop is gone.
@@ -95,6 +99,8 @@ pub(crate) struct Notes {
     pub(crate) now: Cell<u64>,
     /// How often the loop waited.
     pub(crate) waits: Cell<u64>,
+    /// How often it did so without looking at a socket.
+    pub(crate) blind: Cell<u64>,
     /// How often it called for anything else.
     pub(crate) calls: Cell<u64>,
 }
@@ -173,27 +179,37 @@ impl<W: World> Invented<W> {
         }
     }
 
-    /// Moves the clock to `at`, unless it is later already, and lets happen what is due.
+    /// Moves the clock to `at`, unless it is later already, and lets happen what is due, each at
+    /// its time.
     fn move_to(&mut self, at: u64) {
-        if at > self.notes.now.get() {
-            self.notes.now.set(at);
-            self.still = 0;
-        }
+        let at = at.max(self.notes.now.get());
         while let Some(Reverse(event)) = self.events.peek()
-            && event.at <= self.notes.now.get()
+            && event.at <= at
             && let Some(Reverse(event)) = self.events.pop()
         {
+            self.set(event.at);
             match event.act {
                 None => self.open(event.link),
                 Some(act) => self.act(event.link, act),
             }
+        }
+        self.set(at);
+    }
+
+    /// Sets the clock, which never goes back.
+    fn set(&mut self, at: u64) {
+        if at > self.notes.now.get() {
+            self.notes.now.set(at);
+            self.still = 0;
         }
     }
 
     /// One call, which took so many bytes, passes its time. What happens meanwhile is found by
     /// the next one.
     fn spend(&mut self, bytes: usize) {
-        let Costs { call_ns, byte_ns } = self.costs;
+        let Costs {
+            call_ns, byte_ns, ..
+        } = self.costs;
         self.notes.calls.set(self.notes.calls.get() + 1);
         self.move_to(self.notes.now.get() + call_ns + byte_ns * bytes as u64);
     }
@@ -318,6 +334,9 @@ impl<W: World> Driver for Invented<W> {
     type Socket = usize;
 
     fn now(&mut self) -> u64 {
+        if self.costs.look_ns > 0 {
+            self.move_to(self.notes.now.get() + self.costs.look_ns);
+        }
         self.notes.now.get()
     }
 
@@ -336,6 +355,10 @@ impl<W: World> Driver for Invented<W> {
         let gap = wait.until.saturating_sub(wait.from);
         let gather = wait.gather.filter(|gather| *gather < gap).unwrap_or(0);
         let until = wait.until - gather;
+        if wait.is_blind && gap <= BLIND_NS_MAX {
+            self.notes.blind.set(self.notes.blind.get() + 1);
+            self.move_to(until);
+        }
         while self.raised.is_empty()
             && let Some(Reverse(next)) = self.events.peek()
             && next.at <= until

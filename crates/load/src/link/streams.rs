@@ -18,7 +18,7 @@ use crate::greed::Greed;
 use crate::ledger::Ledger;
 use crate::line::{Ciphertext, Line};
 use crate::spec::LoadSpec;
-use crate::thread::{H2, Thread};
+use crate::thread::{H2, LONG_BYTES_MIN, Thread};
 use crate::tls::Progress;
 
 /// Acknowledgements that a server lets lie before it is given up, bytes.
@@ -79,6 +79,13 @@ impl<S> Streams<S> {
             is_known: false,
             session,
         }
+    }
+
+    /// Whether the socket has not taken all that was made, or the server's windows may keep back
+    /// a part of a request that is not long.
+    pub(crate) fn has_unsent(&self) -> bool {
+        let window = self.session.client.peer_settings().initial_window_size;
+        !self.line.unsent.is_empty() || (window as usize) < LONG_BYTES_MIN
     }
 
     /// Whether the server has said what it allows.

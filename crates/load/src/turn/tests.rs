@@ -30,6 +30,7 @@ mod closing;
 mod counts;
 mod edges;
 mod frames;
+mod naps;
 mod schedule;
 mod server;
 mod streams;

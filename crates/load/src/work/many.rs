@@ -143,6 +143,11 @@ pub(crate) fn open_streams<D: Driver>(
         }
         Link::Serial(_) => unreachable!("it carries one request at a time"),
     };
+    if !is_closed_loop {
+        // Answers to several that are read together would all get the time of the last one.
+        let is_busy = flights.in_flight() > 1 || flights.has_waiting() || link.has_unsent();
+        thread.agenda.watch(&mut slot.is_watched, is_busy);
+    }
     slot.note_deadline(thread);
     match written {
         Ok(false) => {}

@@ -25,6 +25,7 @@ pub(crate) fn handle<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<
     let (polled, arrived) = quic.read(flights, thread, &slot.greed, &mut intake);
     quic.mark_to_drive(slot.index, &mut thread.tools.quic);
     let now = thread.driver.now();
+    thread.clock = now;
     if !follow(slot, polled, thread, now) {
         return;
     }
@@ -133,7 +134,11 @@ pub(crate) fn drive<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'
     let Some(quic) = slot.phase.quic_mut() else {
         return;
     };
-    if let Err(errno) = quic.drive(thread, at, now) {
+    let driven = quic.drive(thread, at, now);
+    if quic.session.has_unsent() {
+        thread.agenda.watch(&mut slot.is_watched, true);
+    }
+    if let Err(errno) = driven {
         lose_socket(slot, errno, thread, now);
     }
 }

@@ -186,9 +186,15 @@ fn after_sending<D: Driver>(
         return slot.fail(*end, thread, now);
     }
     slot.note_deadline(thread);
-    if let Phase::Ready(Link::Serial(serial)) = &slot.phase
-        && serial.line.broken.is_some()
-    {
+    let (Phase::Ready(Link::Serial(serial)), Requests::One(Some(flight))) =
+        (&slot.phase, &slot.requests)
+    else {
+        return;
+    };
+    // The rest follows when the socket has room again.
+    let is_half_sent = !serial.has_sent(flight, thread.spec);
+    thread.agenda.watch(&mut slot.is_watched, is_half_sent);
+    if serial.line.broken.is_some() {
         thread.agenda.leave_unread(slot.index);
     }
 }
@@ -207,8 +213,11 @@ fn follow<D: Driver>(
     }
     match read {
         Read::Whole { response, beyond } => complete_oddly(slot, response, beyond, now, thread),
-        Read::Drained => feed(slot, intake, false, thread, from),
-        Read::Unread => feed(slot, intake, true, thread, from),
+        Read::Drained | Read::Unread => {
+            // The rest of a long answer follows what is read of it.
+            thread.agenda.watch(&mut slot.is_watched, true);
+            feed(slot, intake, matches!(read, Read::Unread), thread, from);
+        }
         Read::Failed(end) => {
             thread.ledger.counts.links.connections.closed_by_server +=
                 u64::from(end.is_by_server());
@@ -282,6 +291,7 @@ fn go_on<D: Driver>(
         slot.close(thread);
         return begin::go_on_unconnected(slot, thread, now);
     }
+    thread.agenda.watch(&mut slot.is_watched, false);
     let permit = slot.permit();
     match &mut thread.pace {
         Pace::Closed => begin::begin_next(slot, thread, now),

@@ -93,6 +93,7 @@ pub(super) fn read<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_
         false => many::Ended::Closed,
     };
     let now = thread.driver.now();
+    thread.clock = now;
     note_settings(slot, thread, now);
     match taken {
         Taken::Drained => many::go_on(slot, free_before, intake, (false, from), thread, now),

@@ -1,9 +1,13 @@
-//! Sleeping until a request is due, and no longer.
+//! Waiting until a request is due, and no longer.
 //!
 //! A timer wakes a thread some microseconds late: 30 on the machines this was built on, as much
-//! as a small answer takes. So the timer is set that much early and the rest is spun. What the
-//! sleep misses in the meantime, answers, has its time from the kernel's own stamps.
+//! as a small answer takes. So the timer is set that much early and the rest is spun. What a
+//! sleep misses in the meantime, answers, has its time from the kernel's own stamps. Where that
+//! is not enough, sockets are watched instead.
 
+use std::io;
+
+use super::poll::Poll;
 use crate::clock::{now, sleep_until};
 
 /// Longest nap: beyond it waking for each answer costs little.
@@ -15,7 +19,7 @@ const EARLY_NS_MAX: u64 = 60_000;
 const STEP_UP_NS: u64 = 800;
 const STEP_DOWN_NS: u64 = 100;
 
-/// Sleeps until due times, and learns how early the timer must be set.
+/// Waits until due times, and learns how early the timer must be set.
 #[derive(Debug, Default)]
 pub(super) struct Nap {
     early_ns: u64,
@@ -38,6 +42,22 @@ impl Nap {
         sleep_until(alarm);
         self.learn(now().saturating_sub(alarm));
         while now() < due {
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Returns at `due`, or as soon as sockets are ready: how many.
+    pub(super) fn watch(&mut self, due: u64, poll: &mut Poll) -> io::Result<usize> {
+        let alarm = due.saturating_sub(self.early_ns);
+        if poll.until_ready(alarm.saturating_sub(now()))? {
+            return poll.wait(0);
+        }
+        self.learn(now().saturating_sub(alarm));
+        loop {
+            let ready = poll.wait(0)?;
+            if ready > 0 || now() >= due {
+                return Ok(ready);
+            }
             std::hint::spin_loop();
         }
     }

@@ -9,6 +9,7 @@ use crate::driver::invented::Act;
 const COSTS: Costs = Costs {
     call_ns: us(1),
     byte_ns: 5,
+    look_ns: 0,
 };
 
 /// What a server does with the fourth connection.

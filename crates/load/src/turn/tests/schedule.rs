@@ -479,6 +479,7 @@ fn an_answer_ends_when_it_arrived_also_where_its_body_is_dropped() {
     let costs = Costs {
         call_ns: us(100),
         byte_ns: 0,
+        look_ns: 0,
     };
     let (head, body) = HELLO.split_at(HELLO.len() - 5);
     for body_is_compared in [true, false] {
@@ -528,6 +529,7 @@ fn looks_see_what_has_not_arrived_however_late_it_is_read() {
     let costs = Costs {
         call_ns: us(300),
         byte_ns: 0,
+        look_ns: 0,
     };
     let (mut seen, mut took) = (0.0, 0.0);
     for seed in 1..=5 {

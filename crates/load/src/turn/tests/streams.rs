@@ -3,15 +3,14 @@
 use std::cell::{Cell, RefCell};
 
 use super::frames::{
-    DATA, END_HEADERS, HEADERS, MAX_CONCURRENT_STREAMS, NO_ERROR, RST_STREAM, STATUS_200, frame,
-    go_away, settings,
+    DATA, END_HEADERS, HEADERS, INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS, NO_ERROR, RST_STREAM,
+    STATUS_200, frame, go_away, settings,
 };
 use super::*;
 use crate::driver::invented::Act;
 
 const REFUSED_STREAM: u32 = 7;
 const ENHANCE_YOUR_CALM: u32 = 11;
-const INITIAL_WINDOW_SIZE: u16 = 4;
 
 /// Says so many streams may be open.
 fn limit(streams: u32) -> Vec<Act> {

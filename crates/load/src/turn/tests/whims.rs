@@ -124,6 +124,7 @@ fn play_whims(spec: &LoadSpec, seed: u64) -> Played {
     let costs = Costs {
         call_ns: dice.throw(2) * us(1),
         byte_ns: dice.throw(3),
+        look_ns: 0,
     };
     play_at(spec, server, costs, &control)
 }

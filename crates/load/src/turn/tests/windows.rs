@@ -60,6 +60,7 @@ fn a_turn_that_straddles_an_edge_counts_what_is_on_either_side() {
     let costs = Costs {
         call_ns: us(10),
         byte_ns: 0,
+        look_ns: 0,
     };
     let played = play_at(&spec, Server::after(us(700)), costs, &Control::default());
     let balance = played.result.balance.expect("every load has one");
