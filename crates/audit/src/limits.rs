@@ -28,8 +28,8 @@ pub const SEND_LAG_SHARE: f64 = 0.05;
 /// R9: p99 of the send lag that is allowed beyond that share, ns: a virtual machine wakes nobody
 /// sooner now and then.
 pub const SEND_LAG_NS: f64 = 1e6;
-/// R9: the same as a share of the latency's p99, which holds the lag: about three quarters of it are
-/// the server's, however short it is.
+/// R9: the same as a share of the latency's p99, which holds the lag: about three quarters of it
+/// are the server's, however short it is.
 pub const SEND_LAG_SHARE_MOST: f64 = 0.25;
 
 /// The p99 of the send lag that is allowed beside this p99 of the latency; nanoseconds.

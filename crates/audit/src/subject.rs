@@ -212,7 +212,7 @@ impl<'record> Subject<'record> {
         window_cores(self.trial, origin_tree(&self.trial.usage)).filter(|_| shared)
     }
 
-    /// What others left of the processors that the server may use, as far as the record tells: less
+    /// What others left of the processors that the server may use, as far as the record says: less
     /// what the hypervisor took of them, and less what other programs had of them, where that is
     /// more than the clocks may be off.
     pub(crate) fn server_cpus_left(&self) -> f64 {

@@ -7,10 +7,10 @@
 //! share of the chance to err that its pairs are of all: the pooled spread is corrected over all
 //! pairs in any case, and the chances of flips are divided by their share.
 //!
-//! Six of eight rounds agree by chance in 8 of 256 flips. Pairs that lost other rounds each do so in
-//! other flips, and three such sets are beyond 5 % together: none of them can be shown, and nothing
-//! beside them. So flips look at pairs of as many rounds or more as let the most be shown, which is
-//! decided without the signs of the rounds.
+//! Six of eight rounds agree by chance in 8 of 256 flips. Pairs that lost other rounds each do so
+//! in other flips, and three such sets are beyond 5 % together: none of them can be shown, and
+//! nothing beside them. So flips look at pairs of as many rounds or more as let the most be shown,
+//! which is decided without the signs of the rounds.
 
 use std::collections::BTreeSet;
 

@@ -48,8 +48,9 @@ fn local(subject: &Subject<'_>) -> Check {
 /// The thread of the engine that worked most.
 ///
 /// Beyond the upper limit the engine set the pace, unless the server had no processor time left
-/// either: the server answered as many requests as were measured, and may do more. Time in which a thread wanted a processor and had none is no work: it is counted apart
-/// ([`kept`]), so that a stranger on the engine's processor is never taken for the engine.
+/// either: the server answered as many requests as were measured, and may do more. Time in which a
+/// thread wanted a processor and had none is no work: it is counted apart ([`kept`]), so that a
+/// stranger on the engine's processor is never taken for the engine.
 fn busy(subject: &Subject<'_>) -> Check {
     let Some(share) = working(subject.result) else {
         let text = "the engine did not report its threads' CPU time";
