@@ -44,7 +44,7 @@ pub(crate) struct Slot<S> {
     pub(crate) fruitless: u8,
     /// Its earliest entry among the deadlines.
     deadline: Option<u64>,
-    /// Whether the agenda was told to watch it.
+    /// Whether the agenda watches it.
     pub(crate) is_watched: bool,
     pub(crate) greed: Greed,
     pub(crate) score: Score,

@@ -4,8 +4,8 @@
 //! A run is exact and the same each time, and takes as long as its arithmetic. Peers hear what
 //! was opened and sent, and say what follows after how long. Sockets are edge-triggered as the
 //! kernel's are: one that was not read to its end is not reported again. A wait ends with the
-//! first socket that is ready, unless it is blind: then it sleeps past that, as long as the kernel's
-//! driver would at the most. Datagrams are left out: HTTP/3 is tested on real sockets.
+//! first socket that is ready, unless it is blind: then it sleeps past that, as long as the
+//! kernel's driver would at the most. Datagrams are left out: HTTP/3 is tested on real sockets.
 
 use std::cell::Cell;
 use std::cmp::{Ordering, Reverse};
@@ -182,26 +182,23 @@ impl<W: World> Invented<W> {
     /// Moves the clock to `at`, unless it is later already, and lets happen what is due, each at
     /// its time.
     fn move_to(&mut self, at: u64) {
-        let at = at.max(self.notes.now.get());
+        let before = self.notes.now.get();
+        let at = at.max(before);
+        if at > before {
+            self.still = 0;
+        }
         while let Some(Reverse(event)) = self.events.peek()
             && event.at <= at
             && let Some(Reverse(event)) = self.events.pop()
         {
-            self.set(event.at);
+            let now = self.notes.now.get();
+            self.notes.now.set(now.max(event.at));
             match event.act {
                 None => self.open(event.link),
                 Some(act) => self.act(event.link, act),
             }
         }
-        self.set(at);
-    }
-
-    /// Sets the clock, which never goes back.
-    fn set(&mut self, at: u64) {
-        if at > self.notes.now.get() {
-            self.notes.now.set(at);
-            self.still = 0;
-        }
+        self.notes.now.set(at);
     }
 
     /// One call, which took so many bytes, passes its time. What happens meanwhile is found by
