@@ -188,6 +188,22 @@ fn more_right_answers_than_a_rate_allows_are_found() {
 }
 
 #[test]
+fn two_rates_that_agree_are_no_failures_of_a_length_that_is_a_little_short() {
+    let found = |header: &str, cells: &str| codes(&row(header, cells, &Rig::default()));
+    let header = "server,requests,req/s,ok/s,duration_s";
+    assert_eq!(found(header, "x,1500000,50000,50000,29.7"), [""; 0]);
+    assert_eq!(
+        found(header, "x,1500000,50000,49000,29.7"),
+        ["failed-share"]
+    );
+    let failures = "server,requests,ok/s,errors/s,duration_s";
+    assert_eq!(found(failures, "x,1500000,50000,0,29.7"), [""; 0]);
+    // Where the rate is of the right ones, only the requests say that others failed.
+    let fifth = found(header, "x,1500000,40000,40000,30.0");
+    assert_eq!(fifth, ["failed-share", "counts-differ"]);
+}
+
+#[test]
 fn requests_beside_a_rate_of_zero_are_found() {
     let header = "server,requests,req/s,duration_s";
     let found = row(header, "x,30000,0,30", &Rig::default());

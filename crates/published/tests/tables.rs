@@ -75,26 +75,6 @@ fn what_cannot_be_read_names_the_line_and_what_was_expected() {
             "--column 'failed=errors:count' or --column 'failed=errors:percent'",
         ),
         (
-            "requests,Success\n1,2\n",
-            &[],
-            1,
-            "--column 'ok=Success:count' or --column 'ok=Success:percent'; units",
-        ),
-        (
-            "requests,p99_min\n1,2\n",
-            &[],
-            1,
-            "may hold p99 in minutes, or the shortest of several: say which one, as in --column \
-             'p99=p99_min:UNIT'",
-        ),
-        (
-            "requests,p0.99_ms\n1,2\n",
-            &[],
-            1,
-            "may hold p99 or the quantile of less than 1 %: say which one, as in --column \
-             'p99=p0.99_ms:UNIT'",
-        ),
-        (
             "requests,latency_ms\n1,2\n",
             &[],
             1,
@@ -154,6 +134,30 @@ fn what_cannot_be_read_names_the_line_and_what_was_expected() {
     )
     .unwrap_err();
     assert!(error.problem.contains("--column is for CSV"), "{error}");
+}
+
+#[test]
+fn what_is_recommended_for_a_column_names_it() {
+    for (text, part) in [
+        (
+            "requests,Success\n1,2\n",
+            "--column 'ok=Success:count' or --column 'ok=Success:percent'; units",
+        ),
+        (
+            "requests,p99_min\n1,2\n",
+            "may hold p99 in minutes, or the shortest of several: say which one, as in --column \
+             'p99=p99_min:UNIT'",
+        ),
+        (
+            "requests,p0.99_ms\n1,2\n",
+            "may hold p99 or the quantile of less than 1 %: say which one, as in --column \
+             'p99=p0.99_ms:UNIT'",
+        ),
+    ] {
+        let error = csv(text, &[]).expect_err(text);
+        assert_eq!(error.line, 1, "{error}");
+        assert!(error.problem.contains(part), "{error}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use bakeoff_published::{Figure, Row};
 
 use super::clients::Clients;
 use super::ended::Ended;
-use super::length::{Length, all_per_s, runs};
+use super::length::{Length, all_per_s};
 use super::rig::Rig;
 use super::sentence::quantile;
 
@@ -89,23 +89,6 @@ impl<'a> Subject<'a> {
     /// Whether nothing came to an end, as at a server that never answers.
     pub(super) fn is_empty(&self) -> bool {
         self.ended.requests.or(self.rate_per_s()) == Some(0.0)
-    }
-
-    /// Whether nothing says if counts are of one run or of all that the row sums up, where that
-    /// decides the rate.
-    pub(super) fn are_runs_in_doubt(&self) -> bool {
-        let counts = &self.row.counts;
-        let is_of_several = runs(self.row) > 1.0 && counts.failed.is_some();
-        let are_parts_apart = is_of_several && !self.ended.are_all && all_per_s(counts).is_none();
-        self.length.are_runs_in_doubt() || are_parts_apart
-    }
-
-    /// Whether nothing says how many requests failed, so that those that ended may be any number
-    /// above the right ones.
-    pub(super) fn are_right_alone_known(&self) -> bool {
-        let counts = &self.row.counts;
-        let is_right_known = counts.ok.is_some() || counts.ok_per_s.is_some();
-        is_right_known && !self.ended.are_all && all_per_s(counts).is_none()
     }
 
     /// Share of the requests that failed.

@@ -66,6 +66,10 @@ fn failed_by_right(row: &Row, length: &Length) -> Option<f64> {
     if let Some(ok) = counts.ok {
         return Some((all - ok).max(0.0));
     }
+    // Where the row has the rate of all, the two rates are compared, of which no length is a part.
+    if length.rate.is_some() {
+        return None;
+    }
     let (right, seconds) = (counts.ok_per_s?, length.seconds?);
     let of_one_run = all * length.run_share?;
     let longest_s = seconds + row.load.duration_step_s / 2.0;

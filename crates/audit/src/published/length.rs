@@ -90,7 +90,8 @@ impl Length {
     }
 }
 
-/// Requests a second that ended, by the row's rates alone: as it states, or right ones and failures.
+/// Requests a second that ended, by the row's rates alone: as it states, or the sum of right ones
+/// and failures.
 pub(super) fn all_per_s(counts: &Counts) -> Option<Figure> {
     let sum = || {
         let (ok, failed) = (counts.ok_per_s?, counts.failed_per_s?);

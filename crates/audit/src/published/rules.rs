@@ -12,6 +12,7 @@ mod time;
 use super::Finding;
 use super::code::Code;
 use super::derived::Subject;
+use super::length::{all_per_s, runs};
 
 /// The result of a rule.
 pub(super) enum Outcome {
@@ -60,7 +61,10 @@ const RIGHT_ALONE: &str = "how many requests ended or failed: only right answers
 
 /// What is missing where a row has no rate of all requests.
 fn no_rate(subject: &Subject<'_>) -> &'static str {
-    match subject.are_right_alone_known() && !subject.are_runs_in_doubt() {
+    let counts = &subject.row.counts;
+    let is_right_known = counts.ok.is_some() || counts.ok_per_s.is_some();
+    let are_right_alone = is_right_known && are_parts_apart(subject);
+    match are_right_alone && !are_runs_in_doubt(subject) {
         true => RIGHT_ALONE,
         false => no_rate_of_any(subject),
     }
@@ -68,10 +72,22 @@ fn no_rate(subject: &Subject<'_>) -> &'static str {
 
 /// What is missing where it has no rate of right answers either.
 fn no_rate_of_any(subject: &Subject<'_>) -> &'static str {
-    match subject.are_runs_in_doubt() {
+    match are_runs_in_doubt(subject) {
         true => RUNS,
         false => "a rate, or requests and --duration",
     }
+}
+
+/// Whether nothing says if counts are of one run or of all that the row sums up, where that decides
+/// the rate.
+fn are_runs_in_doubt(subject: &Subject<'_>) -> bool {
+    let is_of_several = runs(subject.row) > 1.0 && subject.row.counts.failed.is_some();
+    subject.length.are_runs_in_doubt() || is_of_several && are_parts_apart(subject)
+}
+
+/// Whether nothing says how many requests ended, right and failed ones together.
+fn are_parts_apart(subject: &Subject<'_>) -> bool {
+    !subject.ended.are_all && all_per_s(&subject.row.counts).is_none()
 }
 
 fn found(code: Code, value: f64, limit: f64, text: String) -> Outcome {
