@@ -32,10 +32,13 @@ const GROWTH_MAX: u64 = 128 << 20;
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// A load of two seconds whose requests may take 0.8: a handshake takes less on a busy machine.
+/// The server runs in this process and must not be what grows: it holds little for each connection,
+/// and not for long where the load has gone without its hearing of it.
 fn hostile(ways: Ways, act: impl FnMut(u64) -> Act + Send + 'static) -> LoadSpec {
     bounded(serve_in(
         Ways {
-            send_window: 1 << 20,
+            send_window: 1 << 18,
+            idle: Duration::from_secs(3),
             ..ways
         },
         act,
