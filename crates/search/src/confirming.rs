@@ -11,8 +11,13 @@ use crate::seen::Purpose;
 /// Trials more than planned that a confirmation may take where the engine spoils some.
 const CONFIRMING_MORE: u32 = 2;
 /// How often a lower bound that was not confirmed is lowered: by the width that the bounds may
-/// have, then by twice as much each time, and so to 73 % of it with a width of 2 %.
+/// have, then by about twice as much each time, and so to 74 % of it with a width of 2 %.
 const LOWERINGS: u32 = 4;
+
+/// Share by which a rate of four digits may be off.
+const ROUNDING: f64 = 1e-3;
+/// Of the width, what the rate is lowered by first.
+const NEARLY: f64 = 0.99;
 
 /// Confirming trials of one goal at one rate.
 #[derive(Debug, Clone, Copy)]
@@ -150,14 +155,15 @@ impl Tried {
     fn next(&mut self, width: f64) -> Option<f64> {
         let missed = self.missed_per_s?;
         let Some(held) = self.held_per_s else {
-            let by = width * f64::from(1 << self.lowerings);
+            // The square of the step before, so that halves of it come back to the width; a little
+            // less than that, so that four digits do not make it more.
+            let step = (1.0 - NEARLY * width).powi(1 << self.lowerings);
             self.lowerings += 1;
-            let next = readable(missed * (1.0 - by));
+            let next = readable(missed * step);
             return (self.lowerings <= LOWERINGS && 0.0 < next && next < missed).then_some(next);
         };
         let middle = readable((held * missed).sqrt());
-        // To four digits, as the first rate below the missed one.
-        let is_apart = held < readable(missed * (1.0 - width));
+        let is_apart = held < missed * (1.0 - width) * (1.0 - ROUNDING);
         (is_apart && held < middle && middle < missed).then_some(middle)
     }
 }
