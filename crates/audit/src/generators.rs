@@ -18,6 +18,13 @@ pub(crate) struct Agreement {
     pub(crate) text: String,
 }
 
+impl Agreement {
+    /// How far it is beyond what it may be.
+    fn beyond(&self) -> f64 {
+        self.apart - self.limit
+    }
+}
+
 /// How far two starts can be apart at the most, each a time with the error of its clock;
 /// nanoseconds. `None` for one generator.
 pub fn start_spread_ns(starts: &[(i64, u64)]) -> Option<u64> {
@@ -61,11 +68,10 @@ pub(crate) fn agreement(parts: &[Part<'_>]) -> Option<Agreement> {
         farthest("rate for each share", &rates.collect::<Vec<_>>()),
         farthest("median latency", &medians.collect::<Vec<_>>()),
     ];
-    let beyond = |one: &Agreement| one.apart - one.limit;
     found
         .into_iter()
         .flatten()
-        .max_by(|left, right| beyond(left).total_cmp(&beyond(right)))
+        .max_by(|left, right| left.beyond().total_cmp(&right.beyond()))
 }
 
 /// A figure of one generator, with the interval that chance may have moved it in.
@@ -123,8 +129,7 @@ fn farthest(what: &str, each: &[(&str, Figure)]) -> Option<Agreement> {
             false => of_two(what, *other, *one),
         })
     });
-    let beyond = |one: &Agreement| one.apart - one.limit;
-    pairs.max_by(|left, right| beyond(left).total_cmp(&beyond(right)))
+    pairs.max_by(|left, right| left.beyond().total_cmp(&right.beyond()))
 }
 
 /// How far the lower of two figures is below the upper one; `None` where both are nothing. They may

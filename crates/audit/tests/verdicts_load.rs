@@ -15,18 +15,6 @@ use bakeoff_stats::{Measure, Missing};
 
 use planted::*;
 
-/// Half as much CPU time for the server, so that it does not set the pace.
-fn idle_server(trial: &mut TrialRecord) {
-    for tick in &mut trial.usage.trees[0].ticks {
-        tick.cpu_user_s *= 0.5;
-        tick.cpu_system_s *= 0.5;
-    }
-    for tick in &mut trial.usage.host {
-        let cpu = &mut tick.cpus[0];
-        (cpu.user, cpu.system, cpu.softirq, cpu.idle) = (0.18, 0.28, 0.02, 0.52);
-    }
-}
-
 /// So much of its processor for the server, of which the hypervisor took some.
 fn server_had(trial: &mut TrialRecord, worked: f64, stolen: f64) {
     for tick in &mut trial.usage.trees[0].ticks {

@@ -4,6 +4,8 @@
 mod attempts;
 #[path = "verdicts_rounds/full_engine.rs"]
 mod full_engine;
+#[allow(dead_code)]
+mod planted;
 #[path = "verdicts_rounds/spread.rs"]
 mod spread;
 #[path = "../../report/tests/support/mod.rs"]

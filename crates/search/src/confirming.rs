@@ -176,6 +176,8 @@ pub(crate) struct Kept {
     pub(crate) lowered_from_per_s: Option<f64>,
     /// Whether they confirmed a lower bound; `None` where too few were made to say.
     pub(crate) confirmed: Option<bool>,
+    /// How the lower bound of the search fared in them.
+    pub(crate) ended: Confirmed,
 }
 
 /// What longer trials leave of the `bounds` that a search found for a goal. A rate that they
@@ -207,5 +209,6 @@ pub(crate) fn kept(progress: &Progress<'_>, goal: &Goal, bounds: Bounds) -> Kept
         },
         lowered_from_per_s: missed.and(bounds.lower),
         confirmed,
+        ended,
     }
 }

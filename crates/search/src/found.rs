@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::bounds::{Bounds, Rates};
 use crate::classify::Class;
-use crate::confirming::{Confirmed, confirmed, kept};
+use crate::confirming::{Confirmed, Kept, kept};
 use crate::curve::{self, CurvePoint};
 use crate::judged::{Judged, Why, judge};
 use crate::progress::{LOST_MAX, Progress, TRIALS_MAX};
@@ -161,7 +161,7 @@ impl Progress<'_> {
         let bounds = rates.bounds(stage);
         let kept = kept(self, goal, bounds);
         let Bounds { lower, mut upper } = kept.bounds;
-        let (irregular, why) = self.irregular(goal, yardstick_per_s);
+        let (irregular, why) = self.irregular(goal, yardstick_per_s, &kept);
         let is_limited = irregular == Some(Irregular::GeneratorLimited);
         let is_ceiling = why_ceiling(bounds, yardstick_per_s).is_some();
         let is_taken = irregular == Some(Irregular::ConnectionsTaken);
@@ -188,7 +188,7 @@ impl Progress<'_> {
             irregular,
             why,
             confirmed: kept.confirmed,
-            is_confirmation_spoiled: matches!(confirmed(self, goal), Confirmed::Spoiled { .. }),
+            is_confirmation_spoiled: matches!(kept.ended, Confirmed::Spoiled { .. }),
             lowered_from_per_s: kept.lowered_from_per_s,
             trials: self.trials_found(goal),
         };
@@ -205,6 +205,7 @@ impl Progress<'_> {
         &self,
         goal: &Goal,
         yardstick: Option<f64>,
+        kept: &Kept,
     ) -> (Option<Irregular>, Option<String>) {
         let gave_up = self.gave_up();
         if let Some(why) = gave_up.as_ref().filter(|_| !has_run(&self.trials)) {
@@ -222,8 +223,7 @@ impl Progress<'_> {
         let (stage, rates) = (self.last_stage(), self.rates(goal));
         let bounds = rates.bounds(stage);
         let is_open = self.search_step(goal, closed_per_s).is_some();
-        let held = confirmed(self, goal);
-        let is_missing = matches!(held, Confirmed::Missing { .. });
+        let is_missing = matches!(kept.ended, Confirmed::Missing { .. });
         let goes_on = match self.further().map(|step| step.purpose()) {
             Some(Purpose::Search) => is_open || is_missing,
             Some(Purpose::Confirm) => is_missing,
@@ -235,7 +235,7 @@ impl Progress<'_> {
                 .map(|why| format!("its last {LOST_MAX} trials did not come to their load: {why}"));
             return (Some(Irregular::Unfinished), why);
         }
-        match held {
+        match kept.ended {
             Confirmed::No { rate_per_s } => {
                 let least = shown(rate_per_s);
                 let why =
@@ -259,7 +259,7 @@ impl Progress<'_> {
         if is_open || is_missing {
             return (Some(Irregular::Budget), why_ended(self, is_missing));
         }
-        of_bounds(self, goal, &rates, closed_per_s)
+        of_bounds(self, goal, &rates, kept, closed_per_s)
     }
 
     /// The conditional throughput of MLRsearch (appendix B): of the full trials at a rate, best
@@ -334,11 +334,12 @@ fn of_bounds(
     progress: &Progress<'_>,
     goal: &Goal,
     rates: &Rates,
+    kept: &Kept,
     closed_per_s: f64,
 ) -> (Option<Irregular>, Option<String>) {
     let stage = progress.last_stage();
     let bounds = rates.bounds(stage);
-    let is_spoiled = matches!(confirmed(progress, goal), Confirmed::Spoiled { .. });
+    let is_spoiled = matches!(kept.ended, Confirmed::Spoiled { .. });
     match (bounds.lower, bounds.upper) {
         (Some(_), Some(_)) if rates.is_inverted(stage) => (Some(Irregular::Inversion), None),
         (Some(_), _) if is_spoiled => {
@@ -346,8 +347,10 @@ fn of_bounds(
             (Some(Irregular::GeneratorLimited), Some(why.to_owned()))
         }
         (Some(_), Some(_)) => {
-            let upper = kept(progress, goal, bounds).bounds.upper;
-            let taken = upper.and_then(|upper| why_taken(progress, goal, upper));
+            let taken = kept
+                .bounds
+                .upper
+                .and_then(|upper| why_taken(progress, goal, upper));
             (taken.as_ref().map(|_| Irregular::ConnectionsTaken), taken)
         }
         (None, _) => {

@@ -199,24 +199,15 @@ fn unsteady(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Option<Check> {
     }
     let found = walsh(&away)?;
     // The end of the interval that is nearer to no distance, if that is not within it.
-    let nearer = if found.point > 0.0 {
-        found.low
-    } else {
-        -found.high
+    let (nearer, side, course) = match found.point > 0.0 {
+        true => (found.low, "above", "slower"),
+        false => (-found.high, "below", "faster"),
     };
     let share = nearer.exp_m1();
-    let level = match share {
-        share if share > STEADY_SHARE => Level::Suspect,
-        share if share > STEADY_ROUNDS_SHARE => Level::Note,
+    let (level, limit) = match share {
+        share if share > STEADY_SHARE => (Level::Suspect, STEADY_SHARE),
+        share if share > STEADY_ROUNDS_SHARE => (Level::Note, STEADY_ROUNDS_SHARE),
         _ => return None,
-    };
-    let limit = match level {
-        Level::Suspect => STEADY_SHARE,
-        _ => STEADY_ROUNDS_SHARE,
-    };
-    let (side, course) = match found.point > 0.0 {
-        true => ("above", "slower"),
-        false => ("below", "faster"),
     };
     let text = format!(
         "over {} rounds the rate of a window is {:.1} % {side} that of its last third, {:.1} % or \

@@ -273,8 +273,8 @@ impl<S> Serial<S> {
         }
     }
 
-    /// Whether more has come behind an answer whose last read was full. No event would tell: the
-    /// socket reports what is new, and this is not.
+    /// Whether more has come behind an answer whose last read was full. No event would report
+    /// it: the socket reports what is new, and this is not.
     #[cold]
     fn is_more_behind<D: Driver<Socket = S>>(&mut self, thread: &mut Thread<'_, D>) -> bool {
         let rest = self.look_at_rest(thread);

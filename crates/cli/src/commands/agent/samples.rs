@@ -1,6 +1,5 @@
 //! What an agent samples of its own host while a load runs there, and how samples travel.
 
-use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use bakeoff_hosts::in_parts;
@@ -60,8 +59,7 @@ fn period(load: &Load) -> Duration {
 /// Samples as they travel: one text in parts. Of more than may go there are fewer readings.
 /// `None` where they have no text.
 pub(super) fn packed(usage: Usage) -> Option<Vec<Vec<u8>>> {
-    let usage = thinned(usage, BYTES_MAX)?;
-    Some(in_parts(&serde_json::to_vec(&usage).ok()?))
+    Some(in_parts(&text_of(usage, BYTES_MAX)?))
 }
 
 /// The samples again; `None` where it is another text.
@@ -69,33 +67,16 @@ pub(crate) fn unpacked(parts: &[Vec<u8>]) -> Option<Usage> {
     serde_json::from_slice(&parts.concat()).ok()
 }
 
-/// Samples whose text has at most so many bytes.
-fn thinned(mut usage: Usage, bytes_max: usize) -> Option<Usage> {
-    while length_of(&usage)? > bytes_max {
+/// The text of samples, with as few of the readings as let it have at most so many bytes.
+fn text_of(mut usage: Usage, bytes_max: usize) -> Option<Vec<u8>> {
+    loop {
+        let text = serde_json::to_vec(&usage).ok()?;
+        if text.len() <= bytes_max {
+            return Some(text);
+        }
         if !usage.thin() {
             return None;
         }
-    }
-    Some(usage)
-}
-
-fn length_of(usage: &Usage) -> Option<usize> {
-    let mut length = Length(0);
-    serde_json::to_writer(&mut length, usage).ok()?;
-    Some(length.0)
-}
-
-/// Counts what is written.
-struct Length(usize);
-
-impl Write for Length {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
@@ -144,11 +125,13 @@ mod tests {
 
     #[test]
     fn samples_of_many_processors_are_thinned_until_they_fit() {
-        let one = length_of(&usage(1)).unwrap();
-        let fitting = thinned(usage(100), 30 * one).unwrap();
+        let one = text_of(usage(1), BYTES_MAX).unwrap().len();
+        let fitting = text_of(usage(100), 30 * one).unwrap();
+        assert!(fitting.len() <= 30 * one);
+        let fitting = unpacked(&[fitting]).unwrap();
         let last = fitting.host.last().and_then(|tick| tick.context_switches);
         assert_eq!((fitting.host.len(), last), (26, Some(99)));
-        assert!(thinned(usage(100), 16).is_none(), "not even one fits");
+        assert!(text_of(usage(100), 16).is_none(), "not even one fits");
     }
 
     #[test]

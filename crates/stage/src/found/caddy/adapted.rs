@@ -160,9 +160,7 @@ impl Server {
             place: Place::default(),
         })
     }
-}
 
-impl Server {
     /// What it speaks over TLS to those that ask for `host`.
     fn spoken(&self, host: Option<&String>) -> Spoken {
         let protocols = self.protocols.as_deref();
