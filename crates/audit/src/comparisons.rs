@@ -7,6 +7,7 @@
 //! them and are shown only (R1).
 
 mod family;
+mod late;
 mod standing;
 
 use bakeoff_plan::{CompareMode, LoadModel};
@@ -18,6 +19,8 @@ use crate::conclusion::{Comparison, Conclusion, Evidence, Metric, PairKey, Reaso
 use crate::equivalence::{Equivalence, Inequality};
 use crate::judged::JudgedCell;
 use crate::limits::UNDISTURBED_MIN;
+use late::Delay;
+pub(crate) use late::is_upper_bound;
 pub(crate) use standing::{DISTURBS, Standing, is_disturbed};
 
 /// How far two runs of one server differ. A smaller difference between contenders means nothing.
@@ -62,6 +65,7 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
             if pair.is_few && pair.silence == Some(Reason::NotValid) {
                 pair.silence = None;
             }
+            pair.rest_on_bounds();
         }
         drawn.extend(family::conclude(
             pairs,
@@ -156,6 +160,8 @@ pub(crate) struct Pair<'c, 'r> {
     may_mislead: bool,
     /// Whether one or two rounds are all that weakens either side.
     is_few: bool,
+    /// What the engine's delay is to the pair.
+    delay: Delay,
     /// Why nothing is concluded; the ratio may still be shown.
     pub(crate) silence: Option<Reason>,
     causes: Vec<Inequality>,
@@ -168,6 +174,16 @@ impl Pair<'_, '_> {
             load: self.first.cell.key.load.clone(),
             first: self.first.cell.key.contender.clone(),
             second: self.second.cell.key.contender.clone(),
+        }
+    }
+
+    /// Puts what the engine's delay leaves of a difference in place of what was measured.
+    fn rest_on_bounds(&mut self) {
+        if self.silence == Some(Reason::NotValid)
+            && let Delay::Leaves(paired, side) = std::mem::take(&mut self.delay)
+        {
+            self.delay = Delay::IsOff(std::mem::replace(&mut self.paired, paired));
+            (self.bound, self.silence) = (Some(side), None);
         }
     }
 
@@ -274,6 +290,7 @@ fn pair<'c, 'r>(
         bound,
         may_mislead,
         is_few: left.is_few && right.is_few,
+        delay: Delay::of(left, right),
         silence,
         causes: Vec::new(),
     }

@@ -131,9 +131,9 @@ pub struct Comparison {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// The second one's rate is a lower bound.
+    /// The second one's number is a lower bound, or the first one's latency an upper one.
     AtLeast,
-    /// The first one's rate is a lower bound.
+    /// The first one's number is a lower bound, or the second one's latency an upper one.
     AtMost,
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::check::{Check, Level};
 use crate::code::Code;
-use crate::comparisons::Floor;
+use crate::comparisons::{Floor, is_upper_bound};
 use crate::conclusion::{Comparison, Conclusion};
 use crate::equivalence::Inequality;
 use crate::figures::percent;
@@ -131,9 +131,16 @@ fn is_valid(judged: &JudgedCell<'_>) -> bool {
     judged.judgement.verdicts.of(judged.ranked_by()) == Verdict::Valid
 }
 
+/// Whether it is ranked by a latency that holds the engine's delay.
+fn is_late(judged: &JudgedCell<'_>) -> bool {
+    judged.ranked_by() == Number::Latency && is_upper_bound(judged)
+}
+
 /// Rates and latencies that cannot be believed, with what is most often to blame.
 fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
-    let doubtful: Vec<&&JudgedCell<'_>> = contenders.iter().filter(|one| !is_valid(one)).collect();
+    // A bound has a reason of its own.
+    let is_doubtful = |one: &&&JudgedCell<'_>| !is_valid(one) && !is_late(one);
+    let doubtful: Vec<&&JudgedCell<'_>> = contenders.iter().filter(is_doubtful).collect();
     let blames = doubtful
         .iter()
         .filter_map(|one| cause(&one.judgement, one.ranked_by()));
@@ -144,7 +151,6 @@ fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
             None => codes.push((check.code, 1, check.level)),
         }
     }
-    // A lower bound has a reason of its own.
     codes.retain(|(code, ..)| !matches!(code, Code::GeneratorCeiling | Code::BackendBound));
     let counted: usize = codes.iter().map(|(_, n, _)| n).sum();
     let (code, _, level) = *codes.iter().rev().max_by_key(|(_, n, _)| n)?;
@@ -245,19 +251,11 @@ fn plain(code: Code) -> &'static str {
     }
 }
 
-/// Fewer processors than roles, and rates that are lower bounds for it.
+/// Fewer processors than roles, and numbers that are bounds for it.
 fn shared(record: &Record, contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     let proxied = record.plan.workloads.iter().any(|one| one.proxied);
     let (cpus, roles) = (record.machine.processors.cpus, if proxied { 3 } else { 2 });
-    let bounds = contenders
-        .iter()
-        .filter(|one| one.rate_bound.is_some() && one.judgement.verdicts.rate <= Verdict::Suspect)
-        .count();
-    let lower = match bounds {
-        0 => String::new(),
-        1 => "one rate is a lower bound, so a lead may be larger".to_owned(),
-        n => format!("{n} rates are lower bounds, so a lead may be larger"),
-    };
+    let bounds = bounds(contenders);
     // As `bakeoff doctor` names them.
     let who = match proxied {
         true => "server, origin and load engine",
@@ -266,13 +264,33 @@ fn shared(record: &Record, contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     let what = if cpus == 1 { "processor" } else { "processors" };
     // Where roles are on several hosts, the check of each trial says what they share.
     let is_one_machine = record.trials.iter().all(|it| it.course.hosts.is_none());
-    let text = match (cpus < roles && is_one_machine, lower.is_empty()) {
-        (false, true) => return None,
-        (false, false) => lower,
-        (true, true) => format!("{who} share {cpus} {what}: ratios mean more than figures"),
-        (true, false) => format!("{who} share {cpus} {what}; {lower}"),
+    let text = match (cpus < roles && is_one_machine, bounds) {
+        (false, bounds) => bounds?,
+        (true, None) => format!("{who} share {cpus} {what}: ratios mean more than figures"),
+        (true, Some(bounds)) => format!("{who} share {cpus} {what}; {bounds}"),
     };
     Some(weakness(Code::CoLocated.name(), Level::Note, text))
+}
+
+/// Numbers that are bounds, because the engine or the upstream was near its own limit, or late.
+fn bounds(contenders: &[&JudgedCell<'_>]) -> Option<String> {
+    let is_low = |one: &&&JudgedCell<'_>| {
+        one.rate_bound.is_some() && one.judgement.verdicts.rate <= Verdict::Suspect
+    };
+    let rates = contenders.iter().filter(is_low).count();
+    let latencies = contenders.iter().filter(|one| is_late(one)).count();
+    let lower = match rates {
+        0 => None,
+        1 => Some("one rate is a lower bound".to_owned()),
+        n => Some(format!("{n} rates are lower bounds")),
+    };
+    let upper = match latencies {
+        0 => None,
+        1 => Some("one latency holds the engine's own delay".to_owned()),
+        n => Some(format!("{n} latencies hold the engine's own delay")),
+    };
+    let both: Vec<String> = [lower, upper].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| both.join(" and ") + ", so a lead may be larger")
 }
 
 /// Trials that were disturbed, and whether their blocks were repeated.
@@ -385,8 +403,10 @@ fn unequal(comparisons: &[Comparison]) -> Vec<Weakness> {
 
 /// Whether half of the cells can be ranked: their numbers are valid, or bounds.
 fn half_is_valid(contenders: &[&JudgedCell<'_>]) -> bool {
-    let is_bound =
-        |one: &JudgedCell<'_>| one.ranked_by() == Number::Rate && one.rate_bound.is_some();
+    let is_bound = |one: &JudgedCell<'_>| match one.ranked_by() {
+        Number::Rate => one.rate_bound.is_some(),
+        _ => is_late(one),
+    };
     let usable = contenders
         .iter()
         .filter(|one| is_valid(one) || is_bound(one));

@@ -8,6 +8,8 @@ mod disturbed;
 mod doubt;
 #[path = "comparisons/gates.rs"]
 mod gates;
+#[path = "comparisons/late.rs"]
+mod late;
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 

@@ -109,6 +109,18 @@ impl Measure {
         )
     }
 
+    /// The share of latencies that are no longer, of a percentile; `None` of anything else.
+    pub fn quantile(self) -> Option<f64> {
+        match self {
+            Self::LatencyP50Ns => Some(0.5),
+            Self::LatencyP90Ns => Some(0.9),
+            Self::LatencyP95Ns => Some(0.95),
+            Self::LatencyP99Ns => Some(0.99),
+            Self::LatencyP999Ns => Some(0.999),
+            _ => None,
+        }
+    }
+
     /// The value of one trial.
     ///
     /// # Errors
@@ -137,21 +149,16 @@ impl Measure {
         if latency.count() == 0 {
             return Err("no ok response".into());
         }
-        let (q, value) = match self {
-            Self::LatencyP50Ns => (Some(0.5), None),
-            Self::LatencyP90Ns => (Some(0.9), None),
-            Self::LatencyP95Ns => (Some(0.95), None),
-            Self::LatencyP99Ns => (Some(0.99), None),
-            Self::LatencyP999Ns => (Some(0.999), None),
-            Self::LatencyMinNs => (None, latency.min().map(|ns| ns as f64)),
-            Self::LatencyMeanNs => (None, latency.mean()),
-            Self::LatencyMaxNs => (None, latency.max().map(|ns| ns as f64)),
-            _ => (None, None),
-        };
-        match q {
-            Some(q) => latency_quantile(result, q),
-            None => value.ok_or(Missing::Because("it is no latency")),
+        if let Some(q) = self.quantile() {
+            return latency_quantile(result, q);
         }
+        let value = match self {
+            Self::LatencyMinNs => latency.min().map(|ns| ns as f64),
+            Self::LatencyMeanNs => latency.mean(),
+            Self::LatencyMaxNs => latency.max().map(|ns| ns as f64),
+            _ => None,
+        };
+        value.ok_or(Missing::Because("it is no latency"))
     }
 }
 

@@ -5,7 +5,7 @@ use bakeoff_stats::{
     rounds_clear_of_one, rounds_dependent, within,
 };
 
-use crate::comparisons::Pair;
+use crate::comparisons::{Delay, Pair};
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Reason, Side};
 use crate::limits::{EQUAL_FLOOR_MOST, EQUAL_WITHIN};
 
@@ -107,11 +107,18 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, found: Option<Foun
             one.reason = Some(Reason::RoundsDependent);
         }
         hold_against_bound(&mut one);
+        if let Delay::IsOff(measured) = &pair.delay {
+            say_what_was_measured(&mut one, measured);
+        }
     } else if matches!(pair.silence, Some(Reason::ClosedLoop | Reason::OpenLoop)) {
         one.conclusion = Conclusion::NotCompared;
     }
     if !pair.may_mislead {
-        say_what_is_plain(&mut one, &pair.paired, pair.untaken.as_ref());
+        let measured = match &pair.delay {
+            Delay::IsOff(measured) => measured,
+            _ => &pair.paired,
+        };
+        say_what_is_plain(&mut one, measured, pair.untaken.as_ref());
     }
     one
 }
@@ -234,6 +241,16 @@ fn beside_the_interval(seen: &Seen, ratio: &Estimate) -> Conclusion {
         Conclusion::Lower
     } else {
         Conclusion::CannotTell
+    }
+}
+
+/// Where the engine's delay leaves nothing of a difference, what was measured is shown, and that it
+/// cannot be believed.
+fn say_what_was_measured(one: &mut Comparison, measured: &Paired) {
+    if one.conclusion == Conclusion::NotComparable {
+        one.ratio = measured.ratio();
+        (one.bound, one.p_value) = (None, None);
+        one.reason = Some(Reason::NotValid);
     }
 }
 

@@ -5,6 +5,7 @@ use bakeoff_stats::{ERROR_SHARE_APART, Measure, Missing};
 
 use crate::check::Level;
 use crate::code::Code;
+use crate::comparisons::late;
 use crate::conclusion::{Metric, Reason};
 use crate::judged::JudgedCell;
 use crate::limits::DOUBTED_SHARE;
@@ -47,6 +48,8 @@ pub(crate) struct Standing {
     pub(super) undisturbed: Vec<(u32, f64)>,
     /// Whether the values are lower bounds.
     pub(crate) is_bound: bool,
+    /// The least that the value of each round can be, where the engine's delay is in them.
+    pub(super) late: Option<Vec<(u32, f64)>>,
     /// Whether what weakens the values may be all that a difference rests on: they may lie far
     /// below the server's own, or the server itself is the cause.
     pub(super) may_mislead: bool,
@@ -74,6 +77,7 @@ impl Standing {
             untaken: Vec::new(),
             undisturbed: Vec::new(),
             is_bound: is_held_down || is_shown_as_bound,
+            late: late::least_of(judged, metric),
             may_mislead: is_rate && hides_the_rate(judged, is_held_down)
                 || verdict != Verdict::Valid && !rests_on_others(judged, number, &of_rounds),
             is_few: only_few(judged, number),
@@ -148,7 +152,7 @@ enum Weakness {
 }
 
 /// The trials that count, each with what can be believed of it.
-fn rounds_of<'j, 'r>(
+pub(super) fn rounds_of<'j, 'r>(
     judged: &'j JudgedCell<'r>,
 ) -> impl Iterator<Item = &'j (&'r TrialRecord, Judgement)> {
     judged.trials.iter().take(judged.cell.trials.len())
@@ -264,7 +268,7 @@ fn weak_codes(judged: &JudgedCell<'_>) -> impl Iterator<Item = Code> {
 }
 
 /// The checks that weaken a number.
-fn weak(judgement: &Judgement, number: Number) -> impl Iterator<Item = Code> {
+pub(super) fn weak(judgement: &Judgement, number: Number) -> impl Iterator<Item = Code> {
     let checks = judgement.checks.iter();
     checks
         .filter(move |check| check.of(number) > Level::Note)

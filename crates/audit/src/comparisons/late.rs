@@ -1,0 +1,126 @@
+//! Latencies that hold the engine's own delay, as bounds of what an engine on time would measure.
+//!
+//! In an open loop a latency counts from when its request was due and ends with the kernel's stamp
+//! of the answer. So a late engine makes it longer, never shorter: what was measured is the most
+//! that it can be. The least is what is left without the delay, which the engine counts beside it
+//! (`ScheduleKept::punctual`). Neither is ranked by itself; a difference that both ends show is.
+
+use bakeoff_plan::LoadModel;
+use bakeoff_record::{Histogram, LoadResult, TrialRecord};
+use bakeoff_stats::Paired;
+
+use crate::check::Level;
+use crate::checks::rounds::needed_among;
+use crate::code::Code;
+use crate::comparisons::standing::{Standing, rounds_of, weak};
+use crate::conclusion::{Metric, Side};
+use crate::judged::JudgedCell;
+use crate::number::Number;
+use crate::verdict::{Judgement, Verdict};
+
+/// What the engine's delay is found by.
+const DELAYS: [Code; 3] = [Code::SendLag, Code::EngineBusy, Code::EngineKept];
+
+/// The least latency where nothing is known or left of it, ns. A ratio needs one.
+const LEAST_NS: f64 = 1.0;
+
+/// What the engine's delay is to a pair of contenders.
+#[derive(Default)]
+pub(super) enum Delay {
+    /// It weakens neither side, or something else does as well.
+    #[default]
+    Nothing,
+    /// It weakens one side or both, and leaves these rounds: what one side is at least against what
+    /// the other one is at most. Their ratio is a bound.
+    Leaves(Paired, Side),
+    /// The pair rests on what it leaves. This is what was measured.
+    IsOff(Paired),
+}
+
+impl Delay {
+    pub(super) fn of(left: &Standing, right: &Standing) -> Self {
+        let is_sound = |one: &Standing| one.silence.is_none() || one.late.is_some();
+        let is_known = |one: &Standing| is_sound(one) && !one.is_bound;
+        let is_late = left.late.is_some() || right.late.is_some();
+        if !is_late || !is_known(left) || !is_known(right) {
+            return Self::Nothing;
+        }
+        let least = |one: &Standing| one.late.clone().unwrap_or_else(|| one.values.clone());
+        match Paired::new(&left.values, &right.values).mean() > 0.0 {
+            true => Self::Leaves(Paired::new(&left.values, &least(right)), Side::AtLeast),
+            false => Self::Leaves(Paired::new(&least(left), &right.values), Side::AtMost),
+        }
+    }
+}
+
+/// Whether the latency that the cell is ranked by is an upper bound, because the engine was late.
+pub(crate) fn is_upper_bound(judged: &JudgedCell<'_>) -> bool {
+    least_of(judged, Metric::LatencyP99Ns).is_some()
+}
+
+/// The least that the latency of each round can be, where the engine's delay is all that keeps
+/// enough rounds from being believed.
+pub(super) fn least_of(judged: &JudgedCell<'_>, metric: Metric) -> Option<Vec<(u32, f64)>> {
+    let quantile = metric.measure().quantile()?;
+    let trial = judged.cell.trials.first()?;
+    let is_closed = matches!(trial.load.model, LoadModel::Closed { .. });
+    let verdict = judged.judgement.verdicts.of(Number::Latency);
+    if is_closed || verdict != Verdict::Suspect || !is_all(judged) {
+        return None;
+    }
+    let usable = judged.usable(Number::Latency);
+    let least = |(trial, judgement): &(&TrialRecord, Judgement)| {
+        let is_usable = usable.trials.iter().any(|one| std::ptr::eq(*one, *trial));
+        let result = trial.result.as_ref().filter(|_| is_usable)?;
+        let value = metric.measure().of(trial).ok()?;
+        let least = match is_late(judgement) {
+            true => least_of_result(result, quantile),
+            false => value,
+        };
+        Some((trial.round, least))
+    };
+    Some(rounds_of(judged).filter_map(least).collect())
+}
+
+/// Whether enough rounds are sound or late, and late is all that the cell as a whole is.
+fn is_all(judged: &JudgedCell<'_>) -> bool {
+    let counts = |code: Code| {
+        matches!(code, Code::RoundsAccepted | Code::NotSteady) || DELAYS.contains(&code)
+    };
+    let mut of_cell = weak(&judged.judgement, Number::Latency);
+    let (mut all, mut late, mut sound) = (0, 0, 0);
+    for judgement in judged.counted() {
+        all += 1;
+        late += usize::from(is_late(judgement));
+        sound += usize::from(judgement.level(Number::Latency) <= Level::Note);
+    }
+    of_cell.all(counts) && late > 0 && late + sound >= needed_among(all, all)
+}
+
+/// Whether a round's latency is weakened by the engine's delay alone. An engine that is late for a
+/// part of a window leaves latencies on two levels.
+fn is_late(judgement: &Judgement) -> bool {
+    let is_late = |code: Code| weak(judgement, Number::Latency).any(|weak| weak == code);
+    let mut checks = judgement
+        .checks
+        .iter()
+        .filter(|check| check.of(Number::Latency) > Level::Note);
+    let all = checks.all(|check| {
+        let is_delay = match check.code {
+            Code::NotSteady => is_late(Code::SendLag),
+            code => DELAYS.contains(&code),
+        };
+        is_delay && check.of(Number::Latency) == Level::Suspect
+    });
+    all && DELAYS.into_iter().any(is_late)
+}
+
+/// What an engine that is never late would have seen at the least; of several threads each knows
+/// only its own delay, and the server is the same.
+fn least_of_result(result: &LoadResult, quantile: f64) -> f64 {
+    let kept = result.schedule.as_ref().map(|kept| &kept.punctual);
+    let is_whole = |punctual: &&Histogram| punctual.count() == result.latency.count();
+    let known = kept.filter(is_whole).filter(|_| result.threads == 1);
+    let least = known.and_then(|punctual| punctual.quantile(quantile));
+    least.map_or(LEAST_NS, |ns| (ns as f64).max(LEAST_NS))
+}
