@@ -1,5 +1,6 @@
 //! One workload asked over several protocols becomes one workload for each.
 
+use crate::contender::{Contender, OwnAnswer};
 use crate::error::PlanError;
 use crate::model::{Protocol, Workload};
 use crate::rules::{self, Fault};
@@ -77,6 +78,30 @@ pub(crate) fn chunks_travel(workload: &Workload, protocol: Protocol) -> Result<(
         ),
         "take `chunked` out, or ask it over h1 or h1-tls",
     ))
+}
+
+/// Takes out right answers of contenders to workloads that are not asked: a plan with them could
+/// not be read again.
+pub(crate) fn keep_answers(contenders: &mut [Contender], workloads: &[Workload]) {
+    for contender in contenders {
+        let is_asked = |answer: &OwnAnswer| workloads.iter().any(|it| it.name == answer.workload);
+        contender.answers.retain(is_asked);
+    }
+}
+
+/// Gives right answers of contenders the names that their workloads have now: each workload's
+/// name before and after. One that became several has them for each.
+pub(crate) fn rename_answers(contenders: &mut [Contender], renamed: &[(String, String)]) {
+    for contender in contenders {
+        let before = std::mem::take(&mut contender.answers);
+        for (from, to) in renamed {
+            let own = before.iter().filter(|answer| answer.workload == *from);
+            contender.answers.extend(own.map(|answer| OwnAnswer {
+                workload: to.clone(),
+                ..answer.clone()
+            }));
+        }
+    }
 }
 
 /// Refuses a protocol that stands twice in the list at `key`.
@@ -173,6 +198,43 @@ mod tests {
                 ("synthetic", "synthetic", "h1")
             ]
         );
+    }
+
+    /// A server that answers differently was wrong over another protocol, and the plan of a record
+    /// with fewer workloads could not be run again.
+    #[test]
+    fn right_answers_of_a_contender_follow_their_workloads() {
+        let own = "[[contender.answer]]\nworkload = \"page\"\nstatus = 404\n\
+                   [[contender.answer]]\nworkload = \"other\"\nstatus = 200\nbytes = 5\n\
+                   [[workload]]\nname = \"page\"\n[[workload]]\nname = \"other\"\n";
+        let plan = read("", own).unwrap();
+        let check = |overrides: Overrides, expected: &[(&str, u16)]| {
+            let plan = plan.clone().with(&overrides).unwrap();
+            let answers = plan.contenders[0].answers.iter();
+            let answers: Vec<(&str, u16)> = answers
+                .map(|answer| (answer.workload.as_str(), answer.status))
+                .collect();
+            assert_eq!(answers, expected);
+            let again = parse(&plan.to_toml(), "p", Path::new("/x"), &Builtin);
+            assert_eq!(again, Ok(plan.clone()));
+        };
+        let both = Overrides {
+            protocols: vec![Protocol::H2, Protocol::H2c],
+            ..Overrides::default()
+        };
+        let over_each = [
+            ("page-h2", 404),
+            ("page-h2c", 404),
+            ("other-h2", 200),
+            ("other-h2c", 200),
+        ];
+        check(both, &over_each);
+        let one = Overrides {
+            workloads: vec!["other".to_owned()],
+            ..Overrides::default()
+        };
+        check(one, &[("other", 200)]);
+        check(Overrides::default(), &[("page", 404), ("other", 200)]);
     }
 
     #[test]
