@@ -230,6 +230,18 @@ fn wrong_flags_are_refused_with_exit_code_2() {
     ]);
 }
 
+/// It was spread over the longest time that a count may take, and ended at the first rate.
+#[test]
+fn a_rate_that_changes_needs_a_time_beside_a_count() {
+    let load = ["load", "http://127.0.0.1:9/", "-n", "5"];
+    let words = "add --duration";
+    let steps = [&load[..], &["-r", "100,200"]].concat();
+    let ramp = [&load[..], &["-r", "100..200"]].concat();
+    refused(&[(steps.clone(), words), (ramp, words)]);
+    let scene = Scene::new();
+    scene.run(&[&steps[..], &["-d", "1s"]].concat()).expect(4);
+}
+
 #[test]
 fn a_password_in_a_url_is_refused_and_not_printed() {
     let scene = Scene::new();

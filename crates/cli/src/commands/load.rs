@@ -132,6 +132,7 @@ pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
         (None, Some(_)) => COUNT_DURATION_MAX,
         (None, None) => Duration::from_secs(10),
     };
+    refuse::change_without_end(flags)?;
     refuse::no_time("--duration", duration)?;
     refuse::no_time("--timeout", amount.timeout)?;
     let model = model(flags);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bakeoff_conduct::allowed_cpus;
 use bakeoff_load::Target;
+use bakeoff_plan::RateShape;
 
 use crate::exit;
 use crate::flags::{LoadFlags, Switch};
@@ -60,6 +61,21 @@ pub(super) fn no_time(flag: &str, time: Duration) -> anyhow::Result<()> {
         return Err(exit::usage(text));
     }
     Ok(())
+}
+
+/// Refuses a rate that changes over a time that nobody named. It would be spread over the longest
+/// time that a count of requests may take, and the requests would end long before.
+pub(super) fn change_without_end(flags: &LoadFlags) -> anyhow::Result<()> {
+    let amount = &flags.amount;
+    let rate = amount.rate.as_ref();
+    let changes = rate.is_some_and(|rate| rate.shape != RateShape::Level);
+    if !changes || amount.requests.is_none() || amount.duration.is_some() {
+        return Ok(());
+    }
+    Err(exit::usage(
+        "--rate changes over the time of the load, and --requests alone leaves that open: add \
+         --duration, such as --duration 30s, or give a single rate",
+    ))
 }
 
 /// Refuses to pin to processors that this process may not use.
