@@ -507,6 +507,10 @@ fn a_wrong_list_is_refused_with_its_line() {
             "127.0.0.1:9\n127.0.0.1:8\n",
             "list.txt: line 2: http://127.0.0.1:9 and",
         ),
+        (
+            "127.0.0.1:9/?k=sesame\n127.0.0.1:8/?k=sesame\n",
+            "line 2: http://127.0.0.1:9/?... and http://127.0.0.1:8/?... are on two servers",
+        ),
         ("# none\n", "list.txt: it lists no request"),
         ("http://me:sesame@127.0.0.1:9/", "line 1: URL"),
     ] {

@@ -7,6 +7,7 @@ use bakeoff_conduct::allowed_cpus;
 use bakeoff_load::Target;
 use bakeoff_plan::RateShape;
 
+use super::address;
 use crate::exit;
 use crate::flags::{LoadFlags, Switch};
 
@@ -49,7 +50,7 @@ pub(super) fn tls_in_the_clear(flags: &LoadFlags, target: &Target) -> anyhow::Re
         "{} {} TLS, but {} has none: use an https URL, or leave {} out",
         names.join(", "),
         if names.len() == 1 { "needs" } else { "need" },
-        target.url,
+        address::shown(&target.url),
         if names.len() == 1 { "it" } else { "them" },
     )))
 }
