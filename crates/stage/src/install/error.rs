@@ -150,7 +150,12 @@ impl InstallError {
                     Reason::Failed { .. } | Reason::Altered { .. } | Reason::Unexpected(_)
                 )
             }),
-            Self::File { .. } | Self::Interrupted => false,
+            // Another folder may be given.
+            Self::File { cause, .. } => matches!(
+                cause.kind(),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+            ),
+            Self::Interrupted => false,
         }
     }
 }
