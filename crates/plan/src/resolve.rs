@@ -68,7 +68,8 @@ pub trait Library {
     /// The file is not there, cannot be read, or is none that a workload may name.
     fn open(&self, folder: &Path, name: &str) -> io::Result<Box<dyn BufRead>> {
         let _ = (folder, name);
-        Err(io::Error::other("no files are read here"))
+        let problem = "no files are read here";
+        Err(io::Error::new(io::ErrorKind::NotFound, problem))
     }
 }
 
