@@ -230,6 +230,12 @@ fn wrong_flags_are_refused_with_exit_code_2() {
     ]);
 }
 
+#[test]
+fn what_to_connect_to_needs_a_port() {
+    let load = vec!["load", "http://a.test/", "--connect-to", "localhost"];
+    refused(&[(load, "--connect-to \"localhost\" is not HOST:PORT")]);
+}
+
 /// It was spread over the longest time that a count may take, and ended at the first rate.
 #[test]
 fn a_rate_that_changes_needs_a_time_beside_a_count() {
