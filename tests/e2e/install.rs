@@ -213,6 +213,24 @@ fn what_is_sound_is_kept_and_what_is_damaged_replaced() {
     assert_eq!(shelf(&scene), ["1.2"]);
 }
 
+/// Without what was noted of it nobody knows what the program was, so it is not run.
+#[test]
+fn a_program_whose_notes_cannot_be_read_is_damaged() {
+    let scene = wheel_scene("");
+    run(&scene, &["install", "tart@1.2"]).expect(0);
+    std::fs::write(scene.path("programs/tart/1.2/installed.toml"), "").unwrap();
+    let program = listed(&scene)["programs"][0].clone();
+    assert_eq!(program["version"], "1.2");
+    let damage = program["damage"].as_str().unwrap();
+    assert!(damage.starts_with("installed.toml beside it"), "{damage}");
+    let refused = debug(&scene, "").expect(2);
+    refused.says("bakeoff install tart@1.2");
+    let replaced = run(&scene, &["install", "tart@1.2"]).expect(0);
+    replaced.says("is damaged");
+    assert_eq!(listed(&scene)["programs"][0]["damage"], Value::Null);
+    assert_eq!(shelf(&scene), ["1.2"]);
+}
+
 #[test]
 fn what_is_installed_needs_no_lock_and_no_folder_that_can_be_written() {
     let scene = wheel_scene("");
