@@ -53,7 +53,7 @@ pub(crate) fn over(workload: &Workload, protocol: Protocol) -> Result<Workload, 
     let name = workload.name.strip_suffix(&suffix(workload.protocol));
     let name = name.unwrap_or(&workload.name).to_owned() + &suffix(protocol);
     rules::name(&name)?;
-    chunks_travel(workload, protocol)?;
+    travels(workload, protocol)?;
     Ok(Workload {
         name,
         protocol,
@@ -62,12 +62,25 @@ pub(crate) fn over(workload: &Workload, protocol: Protocol) -> Result<Workload, 
 }
 
 /// Whether `protocol` can carry what `workload` sends.
-pub(crate) fn chunks_travel(workload: &Workload, protocol: Protocol) -> Result<(), Fault> {
-    let mut bodies = workload
-        .requests
-        .iter()
-        .filter_map(|each| each.body.as_ref());
-    if matches!(protocol, Protocol::H1 | Protocol::H1Tls) || !bodies.any(|body| body.chunked) {
+pub(crate) fn travels(workload: &Workload, protocol: Protocol) -> Result<(), Fault> {
+    if matches!(protocol, Protocol::H1 | Protocol::H1Tls) {
+        return Ok(());
+    }
+    let headers = workload.requests.iter().flat_map(|each| &each.headers);
+    let mut headers = headers.filter(|(name, value)| is_of_connection(name, value));
+    if let Some((name, _)) = headers.next() {
+        let (workload, protocol) = (&workload.name, protocol.name());
+        return Err(Fault::new(
+            format!(
+                "workload `{workload}` sends the header `{name}`, which is for connections of \
+                 HTTP/1.1 and may not be sent over {protocol}"
+            ),
+            "take the header out, or ask it over h1 or h1-tls",
+        ));
+    }
+    let bodies = workload.requests.iter();
+    let mut bodies = bodies.filter_map(|each| each.body.as_ref());
+    if !bodies.any(|body| body.chunked) {
         return Ok(());
     }
     Err(Fault::new(
@@ -78,6 +91,13 @@ pub(crate) fn chunks_travel(workload: &Workload, protocol: Protocol) -> Result<(
         ),
         "take `chunked` out, or ask it over h1 or h1-tls",
     ))
+}
+
+/// Whether HTTP/2 and HTTP/3 forbid a header in a request (RFC 9113, 8.2.2; RFC 9114, 4.2).
+fn is_of_connection(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let forbidden = ["connection", "keep-alive", "proxy-connection", "upgrade"];
+    forbidden.contains(&name.as_str()) || name == "te" && value != "trailers"
 }
 
 /// Takes out right answers of contenders to workloads that are not asked: a plan with them could
@@ -198,6 +218,27 @@ mod tests {
                 ("synthetic", "synthetic", "h1")
             ]
         );
+    }
+
+    /// Every trial over such a protocol failed, one after the other.
+    #[test]
+    fn headers_of_connections_are_refused_where_a_protocol_forbids_them() {
+        let message = |protocols: &str, header: &str| {
+            let own = format!("[[workload]]\nname = \"page\"\nheaders = [\"{header}\"]\n");
+            let plan = read(&format!("protocols = [{protocols}]"), &own);
+            plan.map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert_eq!(message("\"h1\", \"h1-tls\"", "Connection: close"), Ok(()));
+        assert_eq!(message("\"h2\"", "TE: trailers"), Ok(()));
+        for (protocol, name) in [("h2", "Connection"), ("h2c", "upgrade"), ("h3", "TE")] {
+            let refused = message(&format!("\"h1\", \"{protocol}\""), &format!("{name}: gzip"));
+            let expected = format!(
+                "p.toml:9:8: workload `page` sends the header `{name}`, which is for connections \
+                 of HTTP/1.1 and may not be sent over {protocol}; take the header out, or ask it \
+                 over h1 or h1-tls"
+            );
+            assert_eq!(refused, Err(expected));
+        }
     }
 
     /// A server that answers differently was wrong over another protocol, and the plan of a record
