@@ -236,6 +236,16 @@ fn what_to_connect_to_needs_a_port() {
     refused(&[(load, "--connect-to \"localhost\" is not HOST:PORT")]);
 }
 
+/// The clock had no room for them: the window ended before it began, and nothing was measured.
+#[test]
+fn times_that_never_end_are_refused() {
+    let load = ["load", "http://127.0.0.1:9/"];
+    for flag in ["--duration", "--warmup", "--timeout", "--retry-pause"] {
+        let words = format!("{flag} is longer than a year");
+        refused(&[([&load[..], &[flag, "5124095h"]].concat(), &words)]);
+    }
+}
+
 /// It was spread over the longest time that a count may take, and ended at the first rate.
 #[test]
 fn a_rate_that_changes_needs_a_time_beside_a_count() {

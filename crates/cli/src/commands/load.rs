@@ -156,6 +156,7 @@ pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
         (None, Some(_)) => COUNT_DURATION_MAX,
         (None, None) => Duration::from_secs(10),
     };
+    refuse::endless_times(flags)?;
     refuse::change_without_end(flags)?;
     refuse::no_time("--duration", duration)?;
     refuse::no_time("--timeout", amount.timeout)?;

@@ -11,6 +11,30 @@ use super::address;
 use crate::exit;
 use crate::flags::{LoadFlags, Switch};
 
+/// Longest time that a flag may name, a year: the clock's nanoseconds must have room for it.
+const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
+/// Refuses times that are longer than anybody waits.
+pub(super) fn endless_times(flags: &LoadFlags) -> anyhow::Result<()> {
+    let (amount, pace, connection) = (&flags.amount, &flags.pace, &flags.connection);
+    let times = [
+        ("--duration", amount.duration),
+        ("--warmup", Some(amount.warmup)),
+        ("--timeout", Some(amount.timeout)),
+        ("--deadline", pace.deadline),
+        ("--slack", pace.slack),
+        ("--ramp-gap", connection.ramp_gap),
+        ("--retry-pause", connection.retry_pause),
+    ];
+    let is_endless = |time: &Option<Duration>| time.is_some_and(|time| time > TIME_MAX);
+    match times.iter().find(|(_, time)| is_endless(time)) {
+        Some((flag, _)) => Err(exit::usage(format!(
+            "{flag} is longer than a year; expected a shorter time, such as 10s or 24h"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Refuses conditions of what only a campaign measures.
 pub(in crate::commands) fn conditions_that_a_load_does_not_see(
     flags: &LoadFlags,
