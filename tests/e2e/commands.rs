@@ -99,6 +99,19 @@ fn list_shows_what_a_library_folder_adds() {
 }
 
 #[test]
+fn a_workload_that_cannot_be_read_is_named_with_its_file() {
+    let scene = Scene::new();
+    let path = scene.write("library/workloads/page.toml", "");
+    std::fs::write(path, b"name = \"page\" # caf\xe9\n").unwrap();
+    let text = "name = \"mine\"\nworkloads = [\"page\"]\n[[contender]]\nname = \"a\"\n\
+                server = \"nginx\"\n[[load]]\nclients = 1\n";
+    scene.write("mine.toml", text);
+    let plan = ["plan", "./mine.toml", "--library", "library"];
+    let refused = scene.run(&plan).expect(2);
+    refused.says("./mine.toml:2:14: failed to read workloads/page.toml: ");
+}
+
+#[test]
 fn doctor_reports_cores_files_and_ports() {
     let text = Scene::new().run(&["doctor"]).expect(0).stdout;
     for words in ["processors", "open files", "ports", "kernel", "memory"] {

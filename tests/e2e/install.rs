@@ -213,6 +213,42 @@ fn what_is_sound_is_kept_and_what_is_damaged_replaced() {
     assert_eq!(shelf(&scene), ["1.2"]);
 }
 
+/// Without what was noted of it nobody knows what the program was, so it is not run.
+#[test]
+fn a_program_whose_notes_cannot_be_read_is_damaged() {
+    let scene = wheel_scene("");
+    run(&scene, &["install", "tart@1.2"]).expect(0);
+    std::fs::write(scene.path("programs/tart/1.2/installed.toml"), "").unwrap();
+    let program = listed(&scene)["programs"][0].clone();
+    assert_eq!(program["version"], "1.2");
+    let damage = program["damage"].as_str().unwrap();
+    assert!(damage.starts_with("installed.toml beside it"), "{damage}");
+    let refused = debug(&scene, "").expect(2);
+    refused.says("bakeoff install tart@1.2");
+    let replaced = run(&scene, &["install", "tart@1.2"]).expect(0);
+    replaced.says("is damaged");
+    assert_eq!(listed(&scene)["programs"][0]["damage"], Value::Null);
+    assert_eq!(shelf(&scene), ["1.2"]);
+}
+
+#[test]
+fn what_is_installed_needs_no_lock_and_no_folder_that_can_be_written() {
+    let scene = wheel_scene("");
+    run(&scene, &["install", "tart@1.2"]).expect(0);
+    // As in a folder of somebody else, the lock cannot be opened.
+    let lock = scene.path("programs/tart/.lock");
+    std::fs::remove_file(&lock).unwrap();
+    std::fs::create_dir(&lock).unwrap();
+    let kept = run(&scene, &["install", "tart@1.2"]).expect(0);
+    kept.says("already installed");
+    run(&scene, &["install", "tart@1.2", "--force"]).expect(1);
+    // No folder can be made in the kernel's.
+    let mut command = command(&scene, &["install", "tart@1.2", "--unverified"]);
+    command.env("BAKEOFF_PROGRAMS", "/sys/bakeoff-test");
+    let refused = scene.start_command(command).finish().expect(2);
+    refused.says("set BAKEOFF_PROGRAMS to a folder that you can write to");
+}
+
 /// `bakeoff debug` of a plan with tart, which refuses every configuration and says who it is.
 fn debug(scene: &Scene, version: &str) -> Finished {
     let plan = files::plan(

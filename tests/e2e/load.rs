@@ -231,6 +231,34 @@ fn wrong_flags_are_refused_with_exit_code_2() {
 }
 
 #[test]
+fn what_to_connect_to_needs_a_port() {
+    let load = vec!["load", "http://a.test/", "--connect-to", "localhost"];
+    refused(&[(load, "--connect-to \"localhost\" is not HOST:PORT")]);
+}
+
+/// The clock had no room for them: the window ended before it began, and nothing was measured.
+#[test]
+fn times_that_never_end_are_refused() {
+    let load = ["load", "http://127.0.0.1:9/"];
+    for flag in ["--duration", "--warmup", "--timeout", "--retry-pause"] {
+        let words = format!("{flag} is longer than a year");
+        refused(&[([&load[..], &[flag, "5124095h"]].concat(), &words)]);
+    }
+}
+
+/// It was spread over the longest time that a count may take, and ended at the first rate.
+#[test]
+fn a_rate_that_changes_needs_a_time_beside_a_count() {
+    let load = ["load", "http://127.0.0.1:9/", "-n", "5"];
+    let words = "add --duration";
+    let steps = [&load[..], &["-r", "100,200"]].concat();
+    let ramp = [&load[..], &["-r", "100..200"]].concat();
+    refused(&[(steps.clone(), words), (ramp, words)]);
+    let scene = Scene::new();
+    scene.run(&[&steps[..], &["-d", "1s"]].concat()).expect(4);
+}
+
+#[test]
 fn a_password_in_a_url_is_refused_and_not_printed() {
     let scene = Scene::new();
     let finished = scene
@@ -494,6 +522,10 @@ fn a_wrong_list_is_refused_with_its_line() {
         (
             "127.0.0.1:9\n127.0.0.1:8\n",
             "list.txt: line 2: http://127.0.0.1:9 and",
+        ),
+        (
+            "127.0.0.1:9/?k=sesame\n127.0.0.1:8/?k=sesame\n",
+            "line 2: http://127.0.0.1:9/?... and http://127.0.0.1:8/?... are on two servers",
         ),
         ("# none\n", "list.txt: it lists no request"),
         ("http://me:sesame@127.0.0.1:9/", "line 1: URL"),

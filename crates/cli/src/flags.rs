@@ -36,8 +36,8 @@ pub(crate) use hosts::{
 pub(crate) use install::{InstallFlags, SourceFlag};
 pub(crate) use library::LibraryFlags;
 pub(crate) use load::{
-    ArrivalFlag, ConnectFlag, LoadFlags, PaceFlags, ProtocolFlag, ProxyVersionFlag, Switch,
-    TlsFlags, TlsVersionFlag,
+    AmountFlags, ArrivalFlag, ConnectFlag, LoadFlags, PaceFlags, ProtocolFlag, ProxyVersionFlag,
+    Switch, TlsFlags, TlsVersionFlag,
 };
 pub(crate) use overload::OverloadFlags;
 pub(crate) use race::{OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};

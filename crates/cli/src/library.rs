@@ -191,9 +191,13 @@ fn example(plan: &str) -> &str {
 
 impl Library for Folder {
     fn workload(&self, name: &str) -> Option<String> {
+        self.workload_text(name).ok().flatten()
+    }
+
+    fn workload_text(&self, name: &str) -> std::io::Result<Option<String>> {
         match self.own_file("workloads", name) {
-            Some(path) => read_regular_text(&path, TEXT_BYTES_MAX).ok(),
-            None => Builtin.workload(name),
+            Some(path) => read_regular_text(&path, TEXT_BYTES_MAX).map(Some),
+            None => Ok(Builtin.workload(name)),
         }
     }
 

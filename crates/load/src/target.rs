@@ -54,6 +54,12 @@ pub enum TargetError {
     /// It has no host, or the host or port is malformed.
     #[error("URL {0:?} must name a host, as in http://127.0.0.1:8080/")]
     Host(String),
+    /// What takes the place of the URL's host has no port, or no number for one.
+    #[error(
+        "--connect-to {0:?} is not HOST:PORT: write an address with its port, such as \
+         127.0.0.1:8080 or [::1]:8080"
+    )]
+    ConnectTo(String),
     /// Nothing listens on port 0.
     #[error("{0:?} has port 0, on which no server listens: name the port of the server")]
     Port(String),
@@ -77,6 +83,9 @@ impl Target {
         let default_port = if secure { 443 } else { 80 };
         let endpoints = match connect_to {
             ConnectTo::Unix(socket) => vec![Endpoint::Unix(socket.to_owned())],
+            ConnectTo::Host(host) if !has_port(host) => {
+                return Err(TargetError::ConnectTo(host.to_owned()));
+            }
             ConnectTo::Host(host) => addresses(host.to_owned())?,
             ConnectTo::Url => addresses(with_port(authority, default_port))?,
         };
@@ -155,6 +164,15 @@ fn addresses(host: String) -> Result<Vec<Endpoint>, TargetError> {
     } else {
         Ok(endpoints)
     }
+}
+
+/// Whether a text is a host with a port behind it. That of `::1` is none, for want of brackets.
+fn has_port(text: &str) -> bool {
+    let Some((host, port)) = text.rsplit_once(':') else {
+        return false;
+    };
+    let is_bare_v6 = text.parse::<std::net::Ipv6Addr>().is_ok();
+    !host.is_empty() && !is_bare_v6 && port.parse::<u16>().is_ok()
 }
 
 /// `url` with what may let somebody in replaced by dots, which is a user's name and password and
@@ -309,6 +327,29 @@ mod tests {
         let to = ConnectTo::Unix(Path::new("/run/x.sock"));
         let target = Target::resolve("http://example.test/", to).unwrap();
         assert_eq!(target.endpoints, [Endpoint::Unix("/run/x.sock".into())]);
+    }
+
+    #[test]
+    fn what_takes_the_place_of_a_host_needs_a_port() {
+        let resolve = |host| Target::resolve("http://example.test/", ConnectTo::Host(host));
+        for host in [
+            "localhost",
+            "127.0.0.1",
+            "::1",
+            "[::1]",
+            ":80",
+            "",
+            "a:http",
+            "a:70000",
+        ] {
+            let refused = resolve(host).expect_err(host);
+            assert!(matches!(refused, TargetError::ConnectTo(_)), "{refused:?}");
+            let message = refused.to_string();
+            assert!(message.contains("is not HOST:PORT: write"), "{message}");
+        }
+        for host in ["127.0.0.1:80", "[::1]:80"] {
+            resolve(host).expect(host);
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::error::{Place, PlanError};
 use crate::loads::check_streams;
 use crate::model::{Arrival, Load, LoadModel, Plan, Protocol, Workload};
 use crate::order;
-use crate::protocols::over;
+use crate::protocols::{keep_answers, over, rename_answers};
 use crate::rules;
 
 /// Rounds after which `--until` gives up where nothing else is said.
@@ -80,6 +80,7 @@ impl Plan {
         self.workloads = choice::named(self.workloads, &overrides.workloads, "workload", |it| {
             &it.name
         })?;
+        keep_answers(&mut self.contenders, &self.workloads);
         self.refuse_for_searches(overrides)?;
         self.refuse_for_overloads(overrides)?;
         self.protocols(overrides)?;
@@ -163,16 +164,19 @@ impl Plan {
             return Ok(());
         }
         let mut workloads: Vec<Workload> = Vec::new();
+        let mut renamed = Vec::new();
         for workload in &self.workloads {
             for protocol in &overrides.protocols {
-                let workload =
+                let changed =
                     over(workload, *protocol).map_err(|fault| fault.at(flag("protocol")))?;
-                if !workloads.iter().any(|other| other.name == workload.name) {
-                    workloads.push(workload);
+                if !workloads.iter().any(|other| other.name == changed.name) {
+                    renamed.push((workload.name.clone(), changed.name.clone()));
+                    workloads.push(changed);
                 }
             }
         }
         self.workloads = workloads;
+        rename_answers(&mut self.contenders, &renamed);
         Ok(())
     }
 

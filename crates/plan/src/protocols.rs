@@ -1,5 +1,6 @@
 //! One workload asked over several protocols becomes one workload for each.
 
+use crate::contender::{Contender, OwnAnswer};
 use crate::error::PlanError;
 use crate::model::{Protocol, Workload};
 use crate::rules::{self, Fault};
@@ -52,7 +53,7 @@ pub(crate) fn over(workload: &Workload, protocol: Protocol) -> Result<Workload, 
     let name = workload.name.strip_suffix(&suffix(workload.protocol));
     let name = name.unwrap_or(&workload.name).to_owned() + &suffix(protocol);
     rules::name(&name)?;
-    chunks_travel(workload, protocol)?;
+    travels(workload, protocol)?;
     Ok(Workload {
         name,
         protocol,
@@ -61,12 +62,25 @@ pub(crate) fn over(workload: &Workload, protocol: Protocol) -> Result<Workload, 
 }
 
 /// Whether `protocol` can carry what `workload` sends.
-pub(crate) fn chunks_travel(workload: &Workload, protocol: Protocol) -> Result<(), Fault> {
-    let mut bodies = workload
-        .requests
-        .iter()
-        .filter_map(|each| each.body.as_ref());
-    if matches!(protocol, Protocol::H1 | Protocol::H1Tls) || !bodies.any(|body| body.chunked) {
+pub(crate) fn travels(workload: &Workload, protocol: Protocol) -> Result<(), Fault> {
+    if matches!(protocol, Protocol::H1 | Protocol::H1Tls) {
+        return Ok(());
+    }
+    let headers = workload.requests.iter().flat_map(|each| &each.headers);
+    let mut headers = headers.filter(|(name, value)| is_of_connection(name, value));
+    if let Some((name, _)) = headers.next() {
+        let (workload, protocol) = (&workload.name, protocol.name());
+        return Err(Fault::new(
+            format!(
+                "workload `{workload}` sends the header `{name}`, which is for connections of \
+                 HTTP/1.1 and may not be sent over {protocol}"
+            ),
+            "take the header out, or ask it over h1 or h1-tls",
+        ));
+    }
+    let bodies = workload.requests.iter();
+    let mut bodies = bodies.filter_map(|each| each.body.as_ref());
+    if !bodies.any(|body| body.chunked) {
         return Ok(());
     }
     Err(Fault::new(
@@ -77,6 +91,37 @@ pub(crate) fn chunks_travel(workload: &Workload, protocol: Protocol) -> Result<(
         ),
         "take `chunked` out, or ask it over h1 or h1-tls",
     ))
+}
+
+/// Whether HTTP/2 and HTTP/3 forbid a header in a request (RFC 9113, 8.2.2; RFC 9114, 4.2).
+fn is_of_connection(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let forbidden = ["connection", "keep-alive", "proxy-connection", "upgrade"];
+    forbidden.contains(&name.as_str()) || name == "te" && value != "trailers"
+}
+
+/// Takes out right answers of contenders to workloads that are not asked: a plan with them could
+/// not be read again.
+pub(crate) fn keep_answers(contenders: &mut [Contender], workloads: &[Workload]) {
+    for contender in contenders {
+        let is_asked = |answer: &OwnAnswer| workloads.iter().any(|it| it.name == answer.workload);
+        contender.answers.retain(is_asked);
+    }
+}
+
+/// Gives right answers of contenders the names that their workloads have now: each workload's
+/// name before and after. One that became several has them for each.
+pub(crate) fn rename_answers(contenders: &mut [Contender], renamed: &[(String, String)]) {
+    for contender in contenders {
+        let before = std::mem::take(&mut contender.answers);
+        for (from, to) in renamed {
+            let own = before.iter().filter(|answer| answer.workload == *from);
+            contender.answers.extend(own.map(|answer| OwnAnswer {
+                workload: to.clone(),
+                ..answer.clone()
+            }));
+        }
+    }
 }
 
 /// Refuses a protocol that stands twice in the list at `key`.
@@ -173,6 +218,64 @@ mod tests {
                 ("synthetic", "synthetic", "h1")
             ]
         );
+    }
+
+    /// Every trial over such a protocol failed, one after the other.
+    #[test]
+    fn headers_of_connections_are_refused_where_a_protocol_forbids_them() {
+        let message = |protocols: &str, header: &str| {
+            let own = format!("[[workload]]\nname = \"page\"\nheaders = [\"{header}\"]\n");
+            let plan = read(&format!("protocols = [{protocols}]"), &own);
+            plan.map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert_eq!(message("\"h1\", \"h1-tls\"", "Connection: close"), Ok(()));
+        assert_eq!(message("\"h2\"", "TE: trailers"), Ok(()));
+        for (protocol, name) in [("h2", "Connection"), ("h2c", "upgrade"), ("h3", "TE")] {
+            let refused = message(&format!("\"h1\", \"{protocol}\""), &format!("{name}: gzip"));
+            let expected = format!(
+                "p.toml:9:8: workload `page` sends the header `{name}`, which is for connections \
+                 of HTTP/1.1 and may not be sent over {protocol}; take the header out, or ask it \
+                 over h1 or h1-tls"
+            );
+            assert_eq!(refused, Err(expected));
+        }
+    }
+
+    /// A server that answers differently was wrong over another protocol, and the plan of a record
+    /// with fewer workloads could not be run again.
+    #[test]
+    fn right_answers_of_a_contender_follow_their_workloads() {
+        let own = "[[contender.answer]]\nworkload = \"page\"\nstatus = 404\n\
+                   [[contender.answer]]\nworkload = \"other\"\nstatus = 200\nbytes = 5\n\
+                   [[workload]]\nname = \"page\"\n[[workload]]\nname = \"other\"\n";
+        let plan = read("", own).unwrap();
+        let check = |overrides: Overrides, expected: &[(&str, u16)]| {
+            let plan = plan.clone().with(&overrides).unwrap();
+            let answers = plan.contenders[0].answers.iter();
+            let answers: Vec<(&str, u16)> = answers
+                .map(|answer| (answer.workload.as_str(), answer.status))
+                .collect();
+            assert_eq!(answers, expected);
+            let again = parse(&plan.to_toml(), "p", Path::new("/x"), &Builtin);
+            assert_eq!(again, Ok(plan.clone()));
+        };
+        let both = Overrides {
+            protocols: vec![Protocol::H2, Protocol::H2c],
+            ..Overrides::default()
+        };
+        let over_each = [
+            ("page-h2", 404),
+            ("page-h2c", 404),
+            ("other-h2", 200),
+            ("other-h2c", 200),
+        ];
+        check(both, &over_each);
+        let one = Overrides {
+            workloads: vec!["other".to_owned()],
+            ..Overrides::default()
+        };
+        check(one, &[("other", 200)]);
+        check(Overrides::default(), &[("page", 404), ("other", 200)]);
     }
 
     #[test]

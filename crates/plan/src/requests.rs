@@ -1,6 +1,6 @@
 //! What a workload's tables say of its requests becomes [`Requests`], and back.
 
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use crate::error::{Place, PlanError};
@@ -311,7 +311,9 @@ fn expected_body(
     if let Some(file) = around.files.iter().find(|file| file.path == *name) {
         return Ok(file.content.clone());
     }
-    if around.library.open(around.folder, name).is_ok() {
+    // A file that is there and cannot be used is not one that was forgotten.
+    let opened = around.library.open(around.folder, name);
+    if opened.map_or_else(|cause| cause.kind() != ErrorKind::NotFound, |_| true) {
         let text = around.text_of(name);
         return text.map(Content::Text).map_err(|fault| fault.at(place()));
     }

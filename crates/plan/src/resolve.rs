@@ -28,6 +28,14 @@ pub trait Library {
     /// The TOML of the workload called `name`.
     fn workload(&self, name: &str) -> Option<String>;
 
+    /// The same, where its text stands in a file.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    fn workload_text(&self, name: &str) -> io::Result<Option<String>> {
+        Ok(self.workload(name))
+    }
+
     /// Names of all workloads, for suggestions.
     fn workload_names(&self) -> Vec<String>;
 
@@ -60,7 +68,8 @@ pub trait Library {
     /// The file is not there, cannot be read, or is none that a workload may name.
     fn open(&self, folder: &Path, name: &str) -> io::Result<Box<dyn BufRead>> {
         let _ = (folder, name);
-        Err(io::Error::other("no files are read here"))
+        let problem = "no files are read here";
+        Err(io::Error::new(io::ErrorKind::NotFound, problem))
     }
 }
 
@@ -199,7 +208,7 @@ fn chosen(
         }
         let asked = match own.iter().find(|(own, _)| own.name() == name) {
             Some((own, _)) => own.clone(),
-            None => from_library(name, library)?.ok_or_else(|| {
+            None => from_library(name, library, &|| source.place(&key))?.ok_or_else(|| {
                 let mut known: Vec<String> =
                     own.iter().map(|(own, _)| own.name().to_owned()).collect();
                 known.extend(library.workload_names());
@@ -236,11 +245,20 @@ fn twice(place: Box<crate::Place>, name: String) -> PlanError {
     }
 }
 
-fn from_library(name: &str, library: &dyn Library) -> Result<Option<Asked>, PlanError> {
-    let Some(text) = library.workload(name) else {
+/// The workload called `name` of the library, which is named at `place`.
+fn from_library(
+    name: &str,
+    library: &dyn Library,
+    place: &dyn Fn() -> Box<crate::Place>,
+) -> Result<Option<Asked>, PlanError> {
+    let file = library.workload_file(name);
+    let text = library.workload_text(name).map_err(|cause| {
+        let problem = format!("failed to read {file}: {cause}");
+        Fault::new(problem, "make it a file of UTF-8 text that you can read").at(place())
+    })?;
+    let Some(text) = text else {
         return Ok(None);
     };
-    let file = library.workload_file(name);
     let asked = read_workload(&text, &file, &library.workload_folder(name), library)?;
     if asked.name() != name {
         let place = Source::read(&text, &file)?.place("name");
@@ -439,6 +457,30 @@ mod tests {
             wrong.contains("there is no file /plans/missing.conf; write "),
             "{wrong}"
         );
+    }
+
+    /// It read "no workload is called `synthetic`", although it was among those that are known.
+    #[test]
+    fn a_librarys_file_that_cannot_be_read_is_named() {
+        struct Unreadable;
+        impl Library for Unreadable {
+            fn workload(&self, _: &str) -> Option<String> {
+                None
+            }
+
+            fn workload_text(&self, _: &str) -> io::Result<Option<String>> {
+                Err(io::Error::other("it is not UTF-8"))
+            }
+
+            fn workload_names(&self) -> Vec<String> {
+                vec!["synthetic".to_owned()]
+            }
+        }
+        let read = parse(LITTLE, "p.toml", Path::new("/"), &Unreadable);
+        let message = read.map(|_| ()).unwrap_err().to_string();
+        let expected = "p.toml:3:22: failed to read workloads/synthetic.toml: it is not UTF-8; \
+                        make it a file of UTF-8 text that you can read";
+        assert_eq!(message, expected);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::demand::{Demand, demand_table, resolve_demand};
 use crate::error::PlanError;
 use crate::file::{ConnectionsName, ServedFileTable, WorkloadFile, workload_schema_value};
 use crate::model::{Protocol, ServedFile, Workload};
-use crate::protocols::{Asked, Over, check_each, chunks_travel};
+use crate::protocols::{Asked, Over, check_each, travels};
 use crate::replay::replay;
 use crate::request::Connections;
 use crate::requests::{Surroundings, content, content_keys, requests, write_requests};
@@ -100,7 +100,7 @@ pub(crate) fn resolve_workload(
         notes: table.notes.iter().cloned().chain(notes).collect(),
     };
     if over == Over::One {
-        chunks_travel(&workload, protocol).map_err(|fault| fault.at(at("protocol")))?;
+        travels(&workload, protocol).map_err(|fault| fault.at(at("protocol")))?;
     }
     Ok(Asked { workload, over })
 }

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
-use bakeoff_plan::parse_workload;
+use std::io::{BufRead, Error};
+use std::path::Path;
+
+use bakeoff_plan::{Library, parse, parse_workload};
 
 const WORKLOAD: &str = r#"name = "page"
 path = "/index.html"
@@ -355,4 +358,31 @@ fn limits_of_the_origins_workers() {
         "w.toml:4:9: nobody waits in a `queue` without `workers`; add `workers`, such as \
          `workers = 16`",
     );
+}
+
+/// It read "no `[[file]]` is called `../page.html`", and nothing said what would allow it.
+#[test]
+fn a_body_in_a_file_that_may_not_be_read_says_why() {
+    struct Fenced;
+    impl Library for Fenced {
+        fn workload(&self, _: &str) -> Option<String> {
+            None
+        }
+
+        fn workload_names(&self) -> Vec<String> {
+            Vec::new()
+        }
+
+        fn open(&self, _: &Path, _: &str) -> std::io::Result<Box<dyn BufRead>> {
+            Err(Error::other("it lies outside /plans"))
+        }
+    }
+    let text = "name = \"p\"\n[[contender]]\nname = \"a\"\nserver = \"nginx\"\n\
+                [[load]]\nclients = 1\n[[workload]]\nname = \"page\"\n\
+                expect = { file = \"../page.html\" }\n";
+    let read = parse(text, "p.toml", Path::new("/plans"), &Fenced);
+    let message = read.map(|_| ()).unwrap_err().to_string();
+    let expected = "p.toml:9:19: failed to read /plans/../page.html: it lies outside /plans; name \
+                    a file of text in the folder of this workload";
+    assert_eq!(message, expected);
 }

@@ -131,13 +131,20 @@ pub fn install(
             install: server.description.install.join(", or "),
         });
     }
+    let was_there = |program: Program| Installation {
+        is_unverified: is_unverified(&program),
+        program,
+        was_there: true,
+    };
+    let is_kept = |_: &Program| !order.force;
+    if let Some(program) = Shelf::look(server, order.version).filter(is_kept) {
+        return Ok(was_there(program));
+    }
     let shelf = Shelf::open(server, order.time_limit, interrupted, report)?;
-    if let (Some(program), false) = (shelf.installed(server, order.version, report), order.force) {
-        return Ok(Installation {
-            is_unverified: is_unverified(&program),
-            program,
-            was_there: true,
-        });
+    // Another installation may have put it there meanwhile.
+    let installed = shelf.installed(server, order.version, report);
+    if let Some(program) = installed.filter(is_kept) {
+        return Ok(was_there(program));
     }
     let mut refusals = Vec::new();
     for source in sources {

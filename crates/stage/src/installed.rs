@@ -43,6 +43,17 @@ impl Installed {
         toml::from_str(&text).ok()
     }
 
+    /// What is wrong with the file beside the program at `path`, where it is there and cannot be
+    /// read: then nobody knows what the program was.
+    pub(crate) fn fault_beside(path: &Path) -> Option<String> {
+        let fault = match std::fs::read_to_string(path.with_file_name(FILE)) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return None,
+            Err(cause) => cause.to_string(),
+            Ok(text) => toml::from_str::<Self>(&text).err()?.message().to_owned(),
+        };
+        Some(format!("{FILE} beside it cannot be read: {fault}"))
+    }
+
     /// What is wrong with the program, whose SHA-256 is now this one.
     pub(crate) fn damage(&self, sha256: io::Result<String>) -> Option<String> {
         match sha256 {
@@ -69,5 +80,23 @@ impl Installed {
     pub(crate) fn to_toml(&self) -> String {
         let text = toml::to_string(self).expect("its types are all TOML's");
         format!("# Written by `bakeoff install`, which compares the program with it.\n{text}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_says_nothing_is_a_fault_and_a_missing_one_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("tart");
+        assert_eq!(Installed::fault_beside(&program), None);
+        for text in ["", "server = ", "server = \"tart\"\n"] {
+            std::fs::write(folder.path().join(FILE), text).unwrap();
+            assert!(Installed::beside(&program).is_none());
+            let fault = Installed::fault_beside(&program).unwrap();
+            assert!(fault.starts_with("installed.toml beside it cannot be read: "));
+        }
     }
 }

@@ -142,11 +142,11 @@ pub(crate) fn refuse_damaged(
     program: &Program,
     digests: &Digests,
 ) -> Result<(), StageError> {
-    let Some(installed) = Installed::beside(&program.path) else {
-        return Ok(());
+    let damage = match Installed::beside(&program.path) {
+        Some(installed) => installed.damage(Ok(digests.of(&program.path)?)),
+        None => fault_of(&program.path),
     };
-    let digest = digests.of(&program.path)?;
-    let Some(damage) = installed.damage(Ok(digest)) else {
+    let Some(damage) = damage else {
         return Ok(());
     };
     let ways = server.ways_to_install(Some(&program.version));
@@ -156,6 +156,18 @@ pub(crate) fn refuse_damaged(
         install: ways.into_iter().next().unwrap_or_default(),
     };
     Err(StageError::new(Step::Prepare, cause))
+}
+
+/// What is wrong with what bakeoff noted of a program that it installed; `None` of any other.
+fn fault_of(path: &Path) -> Option<String> {
+    let is_own = own_folders().iter().any(|own| path.starts_with(own));
+    is_own.then(|| Installed::fault_beside(path)).flatten()
+}
+
+/// The version that the folder of an installed program is called by.
+fn version_of_folder(path: &Path) -> Option<String> {
+    let folder = path.parent()?.file_name()?;
+    Some(folder.to_string_lossy().into_owned())
 }
 
 /// Whether the program has the counters that its folder's templates ask for.
@@ -185,11 +197,12 @@ pub(crate) fn installed_in(server: &Server, shelf: &Path, version: Option<&str>)
     let folders = versions(shelf).into_iter().rev();
     let mut found = Vec::new();
     for folder in folders {
-        let path = shelf.join(folder).join(&server.description.programs[0]);
-        let Some(installed) = Installed::beside(&path) else {
-            continue;
+        let path = shelf.join(&folder).join(&server.description.programs[0]);
+        let called = match Installed::beside(&path) {
+            Some(installed) => [installed.version, installed.package_version],
+            None if fault_of(&path).is_some() => [folder.clone(), folder],
+            None => continue,
         };
-        let called = [&installed.version, &installed.package_version];
         if version.is_none_or(|wanted| called.iter().any(|called| accepts(wanted, called))) {
             found.extend(look_at(server, path));
         }
@@ -201,8 +214,10 @@ pub(crate) fn installed_in(server: &Server, shelf: &Path, version: Option<&str>)
 /// does not run any more is there as well. What has changed since it was installed is not run.
 fn look_at(server: &Server, path: PathBuf) -> Option<Found> {
     let installed = Installed::beside(&path);
-    let damage = |installed: &Installed| installed.damage(sha256_of(&path));
-    let mut damage = installed.as_ref().and_then(damage);
+    let mut damage = match &installed {
+        Some(installed) => installed.damage(sha256_of(&path)),
+        None => fault_of(&path),
+    };
     let is_asked = server.may_ask && damage.is_none();
     let asked = is_asked.then(|| report_version(server, &path));
     let version = match (asked, &installed) {
@@ -212,7 +227,9 @@ fn look_at(server: &Server, path: PathBuf) -> Option<Found> {
             Some(installed.version.clone())
         }
         (Some(Err(_)), None) => return None,
-        (None, installed) => installed.as_ref().map(|it| it.version.clone()),
+        (None, Some(installed)) => Some(installed.version.clone()),
+        (None, None) if damage.is_some() => version_of_folder(&path),
+        (None, None) => None,
     };
     Some(Found {
         path,
@@ -227,6 +244,8 @@ fn look_at(server: &Server, path: PathBuf) -> Option<Found> {
 fn program_at(server: &Server, path: PathBuf) -> Result<Program, StageError> {
     let version = match Installed::beside(&path) {
         Some(installed) => installed.version,
+        // It is refused where it would be started, with what is wrong.
+        None if fault_of(&path).is_some() => version_of_folder(&path).unwrap_or_default(),
         None if server.may_ask => report_version(server, &path)?,
         None => String::new(),
     };

@@ -8,6 +8,7 @@ use bakeoff_record::{Step, read_regular_text};
 use crate::error::{Cause, StageError};
 use crate::program::{self, Found};
 use crate::server::{Asks, Files, Server, list};
+use crate::source::{Source, SourceKind};
 use crate::template;
 
 /// `servers/` as it was when this was built: name below it and text.
@@ -36,6 +37,8 @@ pub struct Listed {
     pub missing: Option<StageError>,
     /// Kind and package of each source that `bakeoff install` knows.
     pub sources: Vec<String>,
+    /// The kinds of these sources.
+    pub kinds: Vec<SourceKind>,
 }
 
 impl Servers {
@@ -97,6 +100,7 @@ impl Servers {
                     missing: missing.and_then(Result::err),
                     found,
                     sources: server.sources().map(ToString::to_string).collect(),
+                    kinds: server.sources().map(Source::kind).collect(),
                 }
             }
             Err(error) => Listed {
@@ -106,6 +110,7 @@ impl Servers {
                 missing: Some(error),
                 found: Vec::new(),
                 sources: Vec::new(),
+                kinds: Vec::new(),
             },
         };
         self.names().into_iter().map(listed).collect()

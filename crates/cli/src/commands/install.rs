@@ -1,6 +1,6 @@
 //! `bakeoff install`: installs a server's program into the user's cache.
 
-use bakeoff_stage::{Asks, InstallError, InstallOrder, install};
+use bakeoff_stage::{Asks, InstallError, InstallOrder, Listed, SourceKind, install};
 
 use crate::flags::{InstallFlags, SourceFlag};
 use crate::interrupt::Interrupt;
@@ -14,15 +14,22 @@ type Wanted = (String, Option<String>);
 pub(crate) fn carry_out(flags: &InstallFlags) -> anyhow::Result<u8> {
     let library = Folder::new(flags.library.clone())?;
     let wanted: anyhow::Result<Vec<Wanted>> = if flags.all {
-        Ok(missing(&library))
+        let servers = library.servers().asking(Asks::BuiltIn).list();
+        Ok(missing(servers, flags.source.map(SourceFlag::ready)))
     } else {
         flags.servers.iter().map(|text| wanted(text)).collect()
     };
     let interrupt = Interrupt::listen_with_limit()?;
     // Its keepers are listed there.
     let _scratch = RunFolder::make()?;
-    let mut worst = exit::DONE;
-    for wanted in wanted? {
+    let (wanted, mut worst) = (wanted?, exit::DONE);
+    if wanted.is_empty() {
+        let kind = flags.source.map_or("", |_| " of this kind");
+        output::note(&format!(
+            "nothing to install: each server with a source{kind} is there already"
+        ));
+    }
+    for wanted in wanted {
         match install_one(&wanted, flags, &library, &interrupt) {
             Ok(()) => {}
             Err(_) if interrupt.came() => {
@@ -55,12 +62,15 @@ fn wanted(text: &str) -> anyhow::Result<Wanted> {
     Ok((server.to_owned(), version.map(str::to_owned)))
 }
 
-/// Servers that can be installed but are not.
-fn missing(library: &Folder) -> Vec<Wanted> {
-    let servers = library.servers().asking(Asks::BuiltIn).list();
+/// Servers that can be installed, from a source of this kind if one is named, but are not.
+fn missing(servers: Vec<Listed>, source: Option<SourceKind>) -> Vec<Wanted> {
+    let has_source = |server: &Listed| match source {
+        None => !server.kinds.is_empty(),
+        Some(kind) => server.kinds.contains(&kind),
+    };
     let missing = servers
         .into_iter()
-        .filter(|server| server.found.is_empty() && !server.sources.is_empty());
+        .filter(|server| server.found.is_empty() && has_source(server));
     missing.map(|server| (server.name, None)).collect()
 }
 
@@ -110,5 +120,51 @@ fn mark(error: InstallError) -> anyhow::Error {
         exit::usage(format!("failed to {error}"))
     } else {
         anyhow::anyhow!("failed to {error}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_stage::Found;
+
+    use super::*;
+
+    fn listed(name: &str, kinds: &[SourceKind], is_there: bool) -> Listed {
+        let found = Found {
+            path: format!("/usr/bin/{name}").into(),
+            version: None,
+            damage: None,
+            is_unverified: false,
+        };
+        Listed {
+            name: name.to_owned(),
+            title: name.to_owned(),
+            variants: Vec::new(),
+            found: is_there.then_some(found).into_iter().collect(),
+            missing: None,
+            sources: kinds.iter().map(|kind| format!("{kind} {name}")).collect(),
+            kinds: kinds.to_vec(),
+        }
+    }
+
+    #[test]
+    fn all_that_is_missing_is_what_has_a_source_of_the_kind() {
+        let check = |source, expected: &[&str]| {
+            let servers = vec![
+                listed("caddy", &[SourceKind::Wheel, SourceKind::Go], false),
+                listed("nginx", &[SourceKind::Crate], false),
+                listed("envoy", &[SourceKind::Wheel], true),
+                listed("own", &[], false),
+            ];
+            let names: Vec<String> = missing(servers, source)
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect();
+            assert_eq!(names, expected, "{source:?}");
+        };
+        check(None, &["caddy", "nginx"]);
+        check(Some(SourceKind::Wheel), &["caddy"]);
+        check(Some(SourceKind::Crate), &["nginx"]);
+        check(Some(SourceKind::Apt), &[]);
     }
 }

@@ -8,13 +8,13 @@ use bakeoff_load::{
     BodyCheck, ConnectionUse, Control, LoadError, LoadSpec, Order, Pacing, ProxyVersion, Speaking,
     Target, Threads, TlsSettings, TlsVersions, Trust, Waiting,
 };
-use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
+use bakeoff_plan::{Connect, Load, LoadModel, RateShape, format_duration};
 use bakeoff_record::LoadResult;
-use bakeoff_report::{Redaction, conditions_of_load};
+use bakeoff_report::{Redaction, conditions_of_load, count};
 
 use crate::flags::{
-    ConnectFlag, LoadFlags, PaceFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags,
-    TlsVersionFlag,
+    AmountFlags, ConnectFlag, LoadFlags, PaceFlags, ProtocolFlag, ProxyVersionFlag, Switch,
+    TlsFlags, TlsVersionFlag,
 };
 use crate::interrupt::Interrupt;
 use crate::metrics::{Endpoint, LoadMetrics};
@@ -76,8 +76,32 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
         conditions.lines.iter().for_each(|line| output::note(line));
         code = super::gated::worse_of(conditions.ruling, code);
     }
+    say_what_is_missing(&flags.amount, &result);
     say_why_not_valid(&result, code);
     Ok(code)
+}
+
+/// Says that a load by count came to the longest time that it may take before its count.
+pub(super) fn say_what_is_missing(amount: &AmountFlags, result: &LoadResult) {
+    if let Some(text) = missing_requests(amount, result) {
+        output::note(&text);
+    }
+}
+
+/// What is said of a count that was not reached. Who names a time expects that it may end first.
+fn missing_requests(amount: &AmountFlags, result: &LoadResult) -> Option<String> {
+    let wanted = amount.requests.filter(|_| amount.duration.is_none())?;
+    let requests = &result.requests;
+    let came = requests.due.unwrap_or(requests.completed);
+    let is_missing = result.observed.interrupted.is_none() && came < wanted;
+    is_missing.then(|| {
+        let most = format_duration(COUNT_DURATION_MAX);
+        let (came, wanted) = (count(came), count(wanted));
+        format!(
+            "the load ended after {most} with {came} of {wanted} requests: give it more time with \
+             --duration"
+        )
+    })
 }
 
 /// Says why a load in which no answer was right ends with 4.
@@ -132,6 +156,8 @@ pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
         (None, Some(_)) => COUNT_DURATION_MAX,
         (None, None) => Duration::from_secs(10),
     };
+    refuse::endless_times(flags)?;
+    refuse::change_without_end(flags)?;
     refuse::no_time("--duration", duration)?;
     refuse::no_time("--timeout", amount.timeout)?;
     let model = model(flags);
@@ -315,5 +341,45 @@ fn threads(flags: &LoadFlags) -> Threads {
         count: flags.threads.or(pinned).unwrap_or_else(half),
         pin: flags.pin.clone().unwrap_or_default(),
         part: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_record::Interrupted;
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::flags::{Command, Flags};
+
+    #[test]
+    fn a_count_that_is_not_reached_is_said() {
+        let said = |more: &[&str], change: fn(&mut LoadResult)| {
+            let line = ["bakeoff", "load", "127.0.0.1:9", "-n", "10k"];
+            let flags = Flags::try_parse_from(line.iter().chain(more)).unwrap();
+            let Command::Load(flags) = flags.command else {
+                panic!("a load");
+            };
+            let load = spec(&flags.load).unwrap().load;
+            let mut result = LoadResult::empty(load, 600.0);
+            result.requests.completed = 4_321;
+            change(&mut result);
+            missing_requests(&flags.load.amount, &result)
+        };
+        let expected = "the load ended after 10m with 4,321 of 10,000 requests: give it more time \
+                        with --duration";
+        assert_eq!(said(&[], |_| {}).as_deref(), Some(expected));
+        let due = |result: &mut LoadResult| result.requests.due = Some(10_000);
+        assert_eq!(said(&["-r", "1k"], due), None);
+        let all = |result: &mut LoadResult| result.requests.completed = 10_000;
+        assert_eq!(said(&[], all), None);
+        assert_eq!(said(&["-d", "1m"], |_| {}), None);
+        let interrupted = |result: &mut LoadResult| {
+            result.observed.interrupted = Some(Interrupted {
+                planned_s: None,
+                cut_off: 0,
+            });
+        };
+        assert_eq!(said(&[], interrupted), None);
     }
 }

@@ -76,6 +76,7 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     let conditions = conditions_of_load(&merged, &flags.load.checks.conditions.fail_if);
     conditions.lines.iter().for_each(|line| output::note(line));
     let code = super::gated::worse_of(conditions.ruling, code);
+    load::say_what_is_missing(&flags.load.amount, &merged);
     load::say_why_not_valid(&merged, code);
     Ok(code)
 }

@@ -73,7 +73,7 @@ pub(crate) struct AmountFlags {
     /// Requests/s to send, whatever comes back; 500, 2.5k
     ///
     /// This makes it an open loop. 100..1000 rises evenly over warm-up and duration, 100,200,400
-    /// rises in steps.
+    /// rises in steps; with --requests, both need --duration.
     #[arg(short, long, value_name = "R", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
     /// Time under load before measuring

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use bakeoff_plan::{Arrival, LoadModel};
+use bakeoff_plan::{Arrival, LoadModel, RateShape};
 use bakeoff_record::{Bounds, EarlyData, Histogram, LoadResult, Outcome, QuicLedger, Requests};
 
 use super::histogram::histogram;
@@ -13,6 +13,8 @@ use crate::style::{WIDTH_LEAST, length};
 
 /// Columns before the numbers: the name of a row.
 const NAMES: usize = 13;
+/// Changes of a rate that are listed one by one.
+const STEPS_MAX: usize = 6;
 
 /// The result for a terminal with `columns` columns or, without them, for a log; without colour.
 ///
@@ -125,10 +127,8 @@ fn heading(text: &mut String, result: &LoadResult) {
                 Arrival::Constant => "constant",
                 Arrival::Poisson => "Poisson",
             };
-            format!(
-                "open loop, {} requests/s, {gaps} gaps, {clients}",
-                digits(*rate_per_s)
-            )
+            let rates = rates(*rate_per_s, &result.shape);
+            format!("open loop, {rates}, {gaps} gaps, {clients}")
         }
     };
     let seconds = digits(result.measured_s);
@@ -141,6 +141,25 @@ fn heading(text: &mut String, result: &LoadResult) {
         "{}{others}\n{how}, {threads}, {seconds} s measured\n",
         shortened(&plain(&result.url))
     );
+}
+
+/// The rate of an open loop, with what it changes to.
+fn rates(from_per_s: f64, shape: &RateShape) -> String {
+    let from = digits(from_per_s);
+    match shape {
+        RateShape::Level => format!("{from} requests/s"),
+        RateShape::Ramp { to_per_s } => format!("{from} to {} requests/s", digits(*to_per_s)),
+        RateShape::Steps { then_per_s } if then_per_s.len() > STEPS_MAX => {
+            let last = then_per_s.last().copied().map_or("-".into(), digits);
+            let steps = count(then_per_s.len() as u64 + 1);
+            format!("{from} to {last} requests/s in {steps} steps")
+        }
+        RateShape::Steps { then_per_s } => {
+            let then = then_per_s.iter().map(|rate| digits(*rate));
+            let all: Vec<String> = std::iter::once(from).chain(then).collect();
+            format!("{} requests/s", all.join(" then "))
+        }
+    }
 }
 
 fn requests(text: &mut String, result: &LoadResult) {
@@ -514,6 +533,8 @@ fn transport(text: &mut String, result: &LoadResult) {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_plan::{Connect, Load};
+
     use super::*;
 
     #[test]
@@ -528,6 +549,38 @@ mod tests {
         assert_eq!(kept_within(line, 25), folded);
         let long = "warning      averylongwordthatdoesnotfit";
         assert_eq!(kept_within(long, 20), [long]);
+    }
+
+    #[test]
+    fn a_rate_that_changes_is_shown_with_its_changes() {
+        let load = Load {
+            model: LoadModel::Open {
+                rate_per_s: 100.0,
+                arrival: Arrival::Constant,
+                clients: 2,
+            },
+            streams: 1,
+            requests: None,
+            warmup_s: 0.0,
+            duration_s: 1.0,
+            timeout_s: 1.0,
+            connect: Connect::First,
+        };
+        let mut result = LoadResult::empty(load, 1.0);
+        let mut check = |shape, expected: &str| {
+            result.shape = shape;
+            let text = load_text(&result, None);
+            let line = format!("open loop, {expected}, constant gaps, 2 clients");
+            assert!(text.contains(&line), "{text}");
+        };
+        let steps = |then_per_s| RateShape::Steps { then_per_s };
+        check(RateShape::Level, "100 requests/s");
+        check(RateShape::Ramp { to_per_s: 2e3 }, "100 to 2,000 requests/s");
+        check(
+            steps(vec![200.0, 50.0]),
+            "100 then 200 then 50.0 requests/s",
+        );
+        check(steps(vec![300.0; 19]), "100 to 300 requests/s in 20 steps");
     }
 
     #[test]

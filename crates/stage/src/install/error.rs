@@ -51,14 +51,12 @@ pub struct Refusal {
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
     /// It has other versions.
-    #[error("it has no version {wanted}; there are: {there_are}{}", below(output))]
+    #[error("it has no version {wanted}; there are: {there_are}")]
     NoSuchVersion {
         /// As asked for.
         wanted: String,
         /// What there is, as far as the tool reports it.
         there_are: String,
-        /// The end of the tool's output, if it names no version at all.
-        output: String,
     },
     /// Nothing says which bytes this version has.
     #[error("{}", not_known(wanted.as_deref(), known))]
@@ -152,7 +150,12 @@ impl InstallError {
                     Reason::Failed { .. } | Reason::Altered { .. } | Reason::Unexpected(_)
                 )
             }),
-            Self::File { .. } | Self::Interrupted => false,
+            // Another folder may be given.
+            Self::File { cause, .. } => matches!(
+                cause.kind(),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+            ),
+            Self::Interrupted => false,
         }
     }
 }
@@ -163,7 +166,6 @@ impl Reason {
         Self::NoSuchVersion {
             wanted: wanted.to_owned(),
             there_are,
-            output: String::new(),
         }
     }
 

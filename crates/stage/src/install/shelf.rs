@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::io::Errno;
 
 use super::error::InstallError;
 use crate::installed::{FILE, Installed};
@@ -27,6 +28,13 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
+    /// The newest installed program of this version that is undamaged, without a lock: what is
+    /// there is whole, and the folder may be one that only others can change.
+    pub(super) fn look(server: &Server, version: Option<&str>) -> Option<Program> {
+        let programs = program::own_folders().into_iter().next()?;
+        undamaged(server, &programs.join(&server.name), version, &mut |_| {})
+    }
+
     /// The server's shelf in the first of bakeoff's own folders, as soon as nobody else has it.
     pub(super) fn open(
         server: &Server,
@@ -44,7 +52,7 @@ impl Shelf {
             let cause = if is_in_the_way {
                 io::Error::other("it is a file where versions would be kept; move it into `bin/`")
             } else {
-                cause
+                or_elsewhere(cause)
             };
             InstallError::file(&folder, cause)
         })?;
@@ -54,10 +62,10 @@ impl Shelf {
             .truncate(false)
             .write(true)
             .open(&path);
-        let lock = lock.map_err(|cause| InstallError::file(&path, cause))?;
+        let lock = lock.map_err(|cause| InstallError::file(&path, or_elsewhere(cause)))?;
         let end = Instant::now() + limit;
         let mut is_reported = false;
-        while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        while !is_locked(&lock).map_err(|cause| InstallError::file(&path, cause))? {
             if interrupted.load(Ordering::Relaxed) {
                 return Err(InstallError::Interrupted);
             }
@@ -87,18 +95,7 @@ impl Shelf {
         version: Option<&str>,
         report: &mut dyn FnMut(&str),
     ) -> Option<Program> {
-        for found in program::installed_in(server, &self.folder, version) {
-            let path = found.path;
-            match (found.damage, found.version) {
-                (None, Some(version)) => return Some(Program { path, version }),
-                (Some(damage), _) => {
-                    report(&format!("{} is damaged: {damage}", path.display()));
-                }
-                // What was installed has a version.
-                (None, None) => {}
-            }
-        }
-        None
+        undamaged(server, &self.folder, version, report)
     }
 
     /// An empty folder to work in. What an installation left that was killed is removed.
@@ -149,6 +146,49 @@ impl Shelf {
     }
 }
 
+/// The newest program in a server's folder that is undamaged. Damaged ones are reported.
+fn undamaged(
+    server: &Server,
+    folder: &Path,
+    version: Option<&str>,
+    report: &mut dyn FnMut(&str),
+) -> Option<Program> {
+    for found in program::installed_in(server, folder, version) {
+        let path = found.path;
+        match (found.damage, found.version) {
+            (None, Some(version)) => return Some(Program { path, version }),
+            (Some(damage), _) => {
+                report(&format!("{} is damaged: {damage}", path.display()));
+            }
+            // What was installed has a version.
+            (None, None) => {}
+        }
+    }
+    None
+}
+
+/// Locks a file; `false` where somebody else holds it. Where files cannot be locked, nobody does.
+fn is_locked(lock: &File) -> io::Result<bool> {
+    match flock(lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(errno) => Err(io::Error::other(format!(
+            "it cannot be locked: {errno}; set BAKEOFF_PROGRAMS to a folder on a local disk"
+        ))),
+    }
+}
+
+/// The same error with what to do, where another folder would help.
+fn or_elsewhere(cause: io::Error) -> io::Error {
+    match cause.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => io::Error::new(
+            cause.kind(),
+            format!("{cause}; set BAKEOFF_PROGRAMS to a folder that you can write to"),
+        ),
+        _ => cause,
+    }
+}
+
 fn remove(path: &Path) -> Result<(), InstallError> {
     match fs::remove_dir_all(path) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
@@ -168,4 +208,27 @@ fn write_synced(path: &Path, text: &str) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{Mode, OFlags};
+
+    use super::*;
+
+    #[test]
+    fn only_a_lock_that_somebody_holds_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".lock");
+        let (first, second) = (File::create(&path).unwrap(), File::open(&path).unwrap());
+        assert!(is_locked(&first).unwrap());
+        assert!(!is_locked(&second).unwrap());
+        drop(first);
+        assert!(is_locked(&second).unwrap());
+        // A file that is open for its path alone is one that cannot be locked.
+        let path_alone = rustix::fs::open(&path, OFlags::PATH, Mode::empty()).unwrap();
+        let error = is_locked(&File::from(path_alone)).unwrap_err().to_string();
+        assert!(error.starts_with("it cannot be locked: "), "{error}");
+        assert!(error.ends_with("set BAKEOFF_PROGRAMS to a folder on a local disk"));
+    }
 }

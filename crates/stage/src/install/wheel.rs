@@ -79,21 +79,9 @@ fn download(
     };
     command.push(&requirement);
     match workshop.run(&command, folder, &[]) {
-        Err(Obstacle::Refusal(Reason::Failed { output, .. }))
-            if output.contains("from versions:") =>
-        {
-            let there_are = versions_in(&output);
-            Err(Reason::NoSuchVersion {
-                wanted: choice.name().to_owned(),
-                // Without any there may be none, or the index did not answer: pip says which.
-                output: if there_are == "none" {
-                    output
-                } else {
-                    String::new()
-                },
-                there_are,
-            }
-            .into())
+        Err(Obstacle::Refusal(Reason::Failed { output, .. })) if versions_in(&output).is_some() => {
+            let there_are = versions_in(&output).unwrap_or_default().to_owned();
+            Err(Reason::no_version(choice.name(), there_are).into())
         }
         Err(Obstacle::Refusal(Reason::Failed { output, .. }))
             if output.contains("No module named pip") =>
@@ -123,13 +111,12 @@ fn requirement(version: &str) -> String {
     format!("=={version}{}", if is_plain { ".*" } else { "" })
 }
 
-/// From pip's `(from versions: 2.8.4, 2.9.1)`.
-fn versions_in(output: &str) -> String {
-    let list = output
-        .split_once("from versions:")
-        .map_or("", |(_, list)| list);
+/// From pip's `(from versions: 2.8.4, 2.9.1)`. It says `none` where the index did not answer as
+/// well, so that means nothing.
+fn versions_in(output: &str) -> Option<&str> {
+    let (_, list) = output.split_once("from versions:")?;
     let list = list.split(')').next().unwrap_or_default().trim();
-    if list.is_empty() { "none" } else { list }.to_owned()
+    (!list.is_empty() && list != "none").then_some(list)
 }
 
 /// From `NAME-VERSION-TAGS.whl`.
@@ -203,8 +190,9 @@ mod tests {
     #[test]
     fn the_versions_that_pip_names_are_found() {
         let output = "ERROR: Could not find it (from versions: 2.8.4, 2.9.1)\nERROR: No match";
-        assert_eq!(versions_in(output), "2.8.4, 2.9.1");
-        assert_eq!(versions_in("(from versions: )"), "none");
-        assert_eq!(versions_in("nothing"), "none");
+        assert_eq!(versions_in(output), Some("2.8.4, 2.9.1"));
+        assert_eq!(versions_in("(from versions: )"), None);
+        assert_eq!(versions_in("(from versions: none)"), None);
+        assert_eq!(versions_in("nothing"), None);
     }
 }

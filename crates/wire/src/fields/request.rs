@@ -19,7 +19,7 @@ pub enum RequestError {
     /// The target has a space, a control character or no leading slash.
     #[error("request target {0:?} must start with a slash and hold no spaces")]
     Target(String),
-    /// A header has a character that it may not have (RFC 9113, 8.2.1).
+    /// A header, here its name alone, has a character that it may not have (RFC 9113, 8.2.1).
     #[error("header {0:?} has a character that may not stand in a header field")]
     Header(String),
     /// A header that both forbid (RFC 9113, 8.2.2; RFC 9114, 4.2).
@@ -59,7 +59,7 @@ impl Request {
         for (name, value) in headers {
             let name = name.to_ascii_lowercase();
             if !is_field_name(name.as_bytes()) || !is_field_value(value.as_bytes()) {
-                return Err(RequestError::Header(format!("{name}: {value}")));
+                return Err(RequestError::Header(name));
             }
             if is_connection_field(name.as_bytes()) || name == "te" && value != "trailers" {
                 return Err(RequestError::ConnectionHeader(name));

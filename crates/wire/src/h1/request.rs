@@ -28,10 +28,10 @@ pub enum RequestError {
     /// The method is no token.
     #[error("method {0:?} is not a token of letters and digits")]
     Method(String),
-    /// The target has a space, a control character or no leading slash.
+    /// The target, here without its query, has a space, a control character or no leading slash.
     #[error("request target {0:?} must start with a slash and hold no spaces")]
     Target(String),
-    /// A header's name or value would break the head.
+    /// The name or the value of a header, here its name alone, would break the head.
     #[error("header {0:?} has a character that may not stand in a header line")]
     Header(String),
     /// A body in chunks has a length too.
@@ -71,7 +71,7 @@ impl Request<'_> {
         }
         let target_starts = self.target.starts_with('/') || self.target == "*";
         if !target_starts || self.target.bytes().any(|b| b <= b' ' || b == 0x7f) {
-            return Err(RequestError::Target(self.target.to_owned()));
+            return Err(RequestError::Target(without_query(self.target)));
         }
         let mut bytes = format!("{} {} HTTP/1.1\r\n", self.method, self.target).into_bytes();
         if !self.names_header("host") {
@@ -112,11 +112,19 @@ impl Request<'_> {
     }
 }
 
+/// A target for a message: what stands in a query may let somebody in.
+fn without_query(target: &str) -> String {
+    match target.split_once('?') {
+        Some((path, _)) => format!("{path}?..."),
+        None => target.to_owned(),
+    }
+}
+
 /// Appends one header line, unless it would break the head (RFC 9110, 5.5 and 5.6.2).
 fn push_header(bytes: &mut Vec<u8>, name: &str, value: &str) -> Result<(), RequestError> {
     let name_is_token = !name.is_empty() && name.bytes().all(is_token);
     if !name_is_token || value.bytes().any(|b| matches!(b, b'\r' | b'\n' | 0)) {
-        return Err(RequestError::Header(format!("{name}: {value}")));
+        return Err(RequestError::Header(name.to_owned()));
     }
     bytes.extend_from_slice(name.as_bytes());
     bytes.extend_from_slice(b": ");
@@ -245,6 +253,26 @@ mod tests {
         let lying = format!("{start}content-length: 9\r\n\r\nab");
         assert_eq!(with(&length, false), Ok(lying));
         assert_eq!(with(&length, true), Err(RequestError::LengthOfChunked));
+    }
+
+    #[test]
+    fn a_message_repeats_neither_a_query_nor_the_value_of_a_header() {
+        let target = Request {
+            target: "/a b?token=sesame",
+            ..GET
+        };
+        let wrong = target.encode().unwrap_err().to_string();
+        assert!(wrong.contains("\"/a b?...\""), "{wrong}");
+        let headers = [("Api Key".to_owned(), "sesame".to_owned())];
+        let header = Request {
+            headers: &headers,
+            ..GET
+        };
+        let wrong = header.encode().unwrap_err().to_string();
+        assert!(
+            wrong.contains("\"Api Key\"") && !wrong.contains("sesame"),
+            "{wrong}"
+        );
     }
 
     #[test]

@@ -10,12 +10,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// # Errors
 /// What it could mean instead, and what to write.
 pub(in crate::commands) fn url(text: &str) -> Result<String, String> {
-    let (authority, path) = cut(text);
+    let safe = shown(text);
+    let (authority, path) = cut(&safe);
     // The engine refuses a user's name and password without repeating them.
     if has_scheme(text) || authority.contains('@') {
         return Ok(text.to_owned());
     }
-    let shown = text.escape_debug();
+    let shown = safe.escape_debug();
     if authority.is_empty() {
         return Err(match text {
             "" => "the URL is empty: write one such as http://127.0.0.1:8080/".to_owned(),
@@ -52,6 +53,15 @@ pub(in crate::commands) fn url(text: &str) -> Result<String, String> {
         None => Err(format!(
             "`{shown}` may mean http or https: write http://{shown} or https://{shown}"
         )),
+    }
+}
+
+/// A URL for a message, without what stands in its query or fragment: that may let somebody in,
+/// and messages end up in logs.
+pub(in crate::commands) fn shown(url: &str) -> String {
+    match url.find(['?', '#']) {
+        Some(at) if at + 1 < url.len() => format!("{}...", &url[..=at]),
+        _ => url.to_owned(),
     }
 }
 
@@ -137,6 +147,31 @@ mod tests {
         ] {
             assert_eq!(url(text).as_deref(), Ok(expected));
         }
+    }
+
+    #[test]
+    fn no_message_repeats_a_query() {
+        for text in [
+            "/a?token=sesame",
+            "?sesame",
+            "8080?sesame",
+            ":8080/?sesame",
+            "::1/?sesame",
+            "example.com/a?token=sesame",
+            "example.com#sesame",
+            "app:443/a?sesame",
+            "app:http?sesame",
+        ] {
+            let message = url(text).expect_err(text);
+            assert!(!message.contains("sesame"), "{message}");
+            assert!(
+                message.contains("?...") || message.contains("#..."),
+                "{message}"
+            );
+        }
+        assert_eq!(shown("a/b?"), "a/b?");
+        let whole = "localhost:80/?token=sesame";
+        assert_eq!(url(whole), Ok(format!("http://{whole}")));
     }
 
     #[test]

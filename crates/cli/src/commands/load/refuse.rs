@@ -5,9 +5,35 @@ use std::time::Duration;
 
 use bakeoff_conduct::allowed_cpus;
 use bakeoff_load::Target;
+use bakeoff_plan::RateShape;
 
+use super::address;
 use crate::exit;
 use crate::flags::{LoadFlags, Switch};
+
+/// Longest time that a flag may name, a year: the clock's nanoseconds must have room for it.
+const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
+/// Refuses times that are longer than anybody waits.
+pub(super) fn endless_times(flags: &LoadFlags) -> anyhow::Result<()> {
+    let (amount, pace, connection) = (&flags.amount, &flags.pace, &flags.connection);
+    let times = [
+        ("--duration", amount.duration),
+        ("--warmup", Some(amount.warmup)),
+        ("--timeout", Some(amount.timeout)),
+        ("--deadline", pace.deadline),
+        ("--slack", pace.slack),
+        ("--ramp-gap", connection.ramp_gap),
+        ("--retry-pause", connection.retry_pause),
+    ];
+    let is_endless = |time: &Option<Duration>| time.is_some_and(|time| time > TIME_MAX);
+    match times.iter().find(|(_, time)| is_endless(time)) {
+        Some((flag, _)) => Err(exit::usage(format!(
+            "{flag} is longer than a year; expected a shorter time, such as 10s or 24h"
+        ))),
+        None => Ok(()),
+    }
+}
 
 /// Refuses conditions of what only a campaign measures.
 pub(in crate::commands) fn conditions_that_a_load_does_not_see(
@@ -48,7 +74,7 @@ pub(super) fn tls_in_the_clear(flags: &LoadFlags, target: &Target) -> anyhow::Re
         "{} {} TLS, but {} has none: use an https URL, or leave {} out",
         names.join(", "),
         if names.len() == 1 { "needs" } else { "need" },
-        target.url,
+        address::shown(&target.url),
         if names.len() == 1 { "it" } else { "them" },
     )))
 }
@@ -60,6 +86,21 @@ pub(super) fn no_time(flag: &str, time: Duration) -> anyhow::Result<()> {
         return Err(exit::usage(text));
     }
     Ok(())
+}
+
+/// Refuses a rate that changes over a time that nobody named. It would be spread over the longest
+/// time that a count of requests may take, and the requests would end long before.
+pub(super) fn change_without_end(flags: &LoadFlags) -> anyhow::Result<()> {
+    let amount = &flags.amount;
+    let rate = amount.rate.as_ref();
+    let changes = rate.is_some_and(|rate| rate.shape != RateShape::Level);
+    if !changes || amount.requests.is_none() || amount.duration.is_some() {
+        return Ok(());
+    }
+    Err(exit::usage(
+        "--rate changes over the time of the load, and --requests alone leaves that open: add \
+         --duration, such as --duration 30s, or give a single rate",
+    ))
 }
 
 /// Refuses to pin to processors that this process may not use.

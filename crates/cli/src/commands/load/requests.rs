@@ -125,7 +125,7 @@ impl Asked {
         if first.path != "/" {
             return Err(exit::usage(format!(
                 "with --har a URL only names the server, but {} has a path: leave it out",
-                first.url
+                address::shown(&first.url)
             )));
         }
         let scheme = if first.secure { "https" } else { "http" };
@@ -218,8 +218,9 @@ impl<'a> Server<'a> {
         let target = first.beside(&url).map_err(said)?;
         target.ok_or_else(|| {
             format!(
-                "{} and {url} are on two servers; a load can only have URLs of one server",
-                first.url
+                "{} and {} are on two servers; a load can only have URLs of one server",
+                address::shown(&first.url),
+                address::shown(&url)
             )
         })
     }
