@@ -250,6 +250,28 @@ test("ratios have the digits that they have in the other formats", async () => {
   }
 });
 
+test("one round has no interval", async () => {
+  const { context, page } = await openChanged(browser, WIDE, "REPORT_ANSWER", (report) => {
+    const single = (one) => one && Object.assign(one, { low: one.point, high: one.point, n: 1 });
+    report.comparisons.forEach((one) => single(one.ratio));
+    report.cells.forEach((cell) => Object.values(cell.estimates).forEach(single));
+  });
+  const label = () => page.locator(".forest .stops button").first().getAttribute("aria-label");
+  assert.match(await label(), /caddy-default: \d[\d.]*×, 1 round; /);
+  const low = async (figure) => {
+    const lines = (await saved(page, figure, "csv")).bytes.toString().trimEnd().split("\r\n");
+    const [head, ...rows] = lines.map((line) => line.split(","));
+    const at = head.findIndex((name) => name.startsWith("low"));
+    return new Set(rows.map((row) => row[at]));
+  };
+  for (const figure of [".forest", 'figure[data-chart="Latency"]']) {
+    assert.deepEqual([...(await low(figure))], [""], figure);
+  }
+  await page.click('[data-baseline=""]');
+  assert.match(await label(), /nginx-default: [\d,]+ req\/s \(1 round\)/);
+  await context.close();
+});
+
 test("a link opens the cell that it names, and the address follows the reader", async () => {
   const hash = "#workload=proxy&load=c200&contender=nginx-optimized&baseline=caddy-default";
   const { context, page } = await open(browser, WIDE, "REPORT_ANSWER", hash);

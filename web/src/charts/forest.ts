@@ -3,6 +3,7 @@
 // baseline the values themselves are drawn.
 
 import type { CustomSeriesRenderItemAPI } from "echarts";
+import { counted } from "../format.ts";
 import { factsOf, type MetricFacts } from "../metrics.ts";
 import type { Estimate, Report } from "../model.ts";
 import { markText, pointText, type Ranged, ratiosTo, ratioText, sign } from "../ratios.ts";
@@ -97,7 +98,7 @@ function ratios(selection: Selection, baseline: string): Placed[] {
         firm: one.mark !== "open" && one.mark !== "uncompared",
         long: ratioText(one),
         short: pointText(one),
-        detail: `${one.contender}: ${ratioText(one)}, ${one.n} rounds; ${markText(one)}`,
+        detail: `${one.contender}: ${ratioText(one)}, ${counted(one.n, "round")}; ${markText(one)}`,
         verdict: markText(one),
         unequal: one.unequal,
         mark: sign(one),
@@ -115,7 +116,8 @@ function values(selection: Selection, facts: MetricFacts): Placed[] {
     if (!estimate) return [];
     const lower = facts.metric === "rate_per_s" && cell.rate_is_lower_bound;
     const text = `${lower ? "≥ " : ""}${facts.text(estimate.point)}`;
-    const range = `${facts.text(estimate.low)} to ${facts.text(estimate.high)}`;
+    const ends = `${facts.text(estimate.low)} to ${facts.text(estimate.high)}, `;
+    const range = `${estimate.n > 1 ? ends : ""}${counted(estimate.n, "round")}`;
     const entry: Entry = {
       contender: cell.contender,
       ...{ point: estimate.point, low: estimate.low, high: estimate.high, n: estimate.n },
@@ -123,7 +125,7 @@ function values(selection: Selection, facts: MetricFacts): Placed[] {
       firm: isValid(cell, facts.number),
       long: text,
       short: `${lower ? "≥ " : ""}${facts.tick(estimate.point)}`,
-      detail: `${cell.contender}: ${text} (${range}, ${estimate.n} rounds)`,
+      detail: `${cell.contender}: ${text} (${range})`,
       verdict: cell.verdicts[facts.number],
       unequal: [],
       mark: "",
