@@ -250,6 +250,29 @@ test("ratios have the digits that they have in the other formats", async () => {
   }
 });
 
+test("what more rounds would decide has the mark of the terminal, and is no difference", async () => {
+  const { context, page } = await openChanged(browser, WIDE, "REPORT_ANSWER", (report) => {
+    for (const one of report.comparisons.filter((it) => it.ratio !== null)) {
+      Object.assign(one.ratio, { point: 2, low: 1.5, high: 2.5 });
+      one.bound = null;
+      one.conclusion = one.second === "caddy-default" ? "cannot-tell" : "plain-not-proven";
+    }
+  });
+  const label = await page.locator(".forest .stops button").first().getAttribute("aria-label");
+  assert.match(label, /caddy-default: 2\.00× [^;]+; not decided, needs more rounds/);
+  assert.match(label, /nginx-optimized: 2\.00× [^;]+; more, plain but not proven/);
+  assert.match(await page.locator(".forest .subtitle").textContent(), /; ~ needs more rounds/);
+  assert.doesNotMatch(await page.locator(".forest .canvas svg").textContent(), /[▲▼]/);
+  for (const name of ["caddy-default", "nginx-optimized"]) {
+    const row = page.locator(`#table .main tr[data-contender="${name}"]`);
+    assert.match(await row.locator("td:nth-of-type(2)").textContent(), / ~$/, name);
+  }
+  const tile = await page.locator('[data-tile="cpu_ns_per_request"]').textContent();
+  assert.match(tile, /▲ more in \d+ \(not proven\) of \d+ cells/);
+  assert.match(tile, /~ not decided in \d+ of \d+ cells/);
+  await context.close();
+});
+
 test("one round has no interval", async () => {
   const { context, page } = await openChanged(browser, WIDE, "REPORT_ANSWER", (report) => {
     const single = (one) => one && Object.assign(one, { low: one.point, high: one.point, n: 1 });

@@ -6,7 +6,7 @@ import type { CustomSeriesRenderItemAPI } from "echarts";
 import { counted } from "../format.ts";
 import { factsOf, type MetricFacts } from "../metrics.ts";
 import type { Estimate, Report } from "../model.ts";
-import { markText, pointText, type Ranged, ratiosTo, ratioText, sign } from "../ratios.ts";
+import { markText, OPEN, pointText, type Ranged, ratiosTo, ratioText, sign } from "../ratios.ts";
 import type { Selection } from "../selection.ts";
 import { colours, type Theme } from "../theme.ts";
 import { bounded, BOUND_COLUMNS } from "./bounds.ts";
@@ -95,7 +95,7 @@ function ratios(selection: Selection, baseline: string): Placed[] {
       entry: {
         contender: one.contender,
         ...{ point: one.point, low: one.low, high: one.high, n: one.n, bound: one.bound },
-        firm: one.mark !== "open" && one.mark !== "uncompared",
+        firm: ["more", "less", "equal"].includes(one.mark),
         long: ratioText(one),
         short: pointText(one),
         detail: `${one.contender}: ${ratioText(one)}, ${counted(one.n, "round")}; ${markText(one)}`,
@@ -215,13 +215,14 @@ function drawn(
   const names = selection.contenders().filter((one) => entries.some((it) => it.contender === one));
   const hollow = entries.some((one) => one.bound !== null) ? "; hollow: a bound" : "";
   const pale = baseline === "" ? "suspect, not ranked" : "no difference shown, or not compared";
+  const open = entries.some((one) => one.mark === OPEN) ? `; ${OPEN} needs more rounds` : "";
   const paleWord = entries.some((one) => !one.firm) ? `; pale: ${pale}` : "";
   const grey = floors.length > 0 ? "; grey: noise" : "";
   const better = facts.moreIsBetter ? "more is better" : "less is better";
   const fewer = rows.length < total ? `; ${rows.length} of ${total} rows` : "";
   return {
     series: names,
-    subtitle: `${better}${grey}${hollow}${paleWord}${fewer}`,
+    subtitle: `${better}${grey}${hollow}${paleWord}${open}${fewer}`,
     zoom: "x",
     height: form.height + AXIS + LEGEND,
     grid: {
