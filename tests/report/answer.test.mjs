@@ -295,6 +295,19 @@ test("one round has no interval", async () => {
   await context.close();
 });
 
+test("a phone says of ratios, too, that they are not compared", async () => {
+  const { context, page } = await openChanged(browser, PHONE, "REPORT_ANSWER", (report) => {
+    const p99 = report.comparisons.filter((one) => one.metric === "latency_p99_ns");
+    for (const one of p99) one.conclusion = "not-comparable";
+  });
+  const words = (tile) => page.locator(`[data-tile="${tile}"] .tile-line small:visible`);
+  assert.deepEqual([...new Set(await words("latency_p99_ns").allTextContents())], [
+    "shown, not compared",
+  ]);
+  assert.equal(await words("cpu_ns_per_request").count(), 0, "others have no room for words");
+  await context.close();
+});
+
 test("a link opens the cell that it names, and the address follows the reader", async () => {
   const hash = "#workload=proxy&load=c200&contender=nginx-optimized&baseline=caddy-default";
   const { context, page } = await open(browser, WIDE, "REPORT_ANSWER", hash);

@@ -249,7 +249,9 @@ function ratioLine(name: string, its: Ratio[], shownOnly: boolean): HTMLElement 
   const same = times(low) === times(high);
   const range = same ? times(low) : `${times(low).replace("×", "")} to ${times(high)}`;
   const value = its.length === 1 && only ? ratioText(only) : range;
-  const line = element("span", { class: "tile-line" }, named(name, "contender"));
+  // What is only shown is said where there is room for nothing else, too.
+  const classes = shownOnly ? "tile-line is-only-shown" : "tile-line";
+  const line = element("span", { class: classes }, named(name, "contender"));
   line.append(element("b", {}, value), element("small", {}, tally(its, shownOnly)));
   return line;
 }
