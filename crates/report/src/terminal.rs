@@ -4,6 +4,7 @@
 //! contenders, but for the one that leads; rows and tables beyond the room are summed up. Each says
 //! so, and `--full` has all.
 
+mod names;
 mod ratios;
 
 use std::collections::BTreeMap;

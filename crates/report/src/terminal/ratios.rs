@@ -2,9 +2,10 @@
 
 use bakeoff_audit::Verdict;
 
+use super::names::shortened;
 use super::{LABELS, summed_up};
 use crate::document::{Row, Table, Unit};
-use crate::style::{Grid, GridColumn, GridField, Paint, cut, cut_middle};
+use crate::style::{Grid, GridColumn, GridField, Paint, cut};
 use crate::text::{TextOptions, tone_paint};
 use crate::view::{RatioCell, RatioRow, RatioTable, Report};
 
@@ -12,6 +13,8 @@ use crate::view::{RatioCell, RatioRow, RatioTable, Report};
 const NAME_MOST: usize = 18;
 /// Longest name of a contender in the head of a table without.
 const NAME_SHORT: usize = 9;
+/// Shortest form of a workload's name.
+const LABEL_LEAST: usize = 6;
 
 /// How much of a table there is room for.
 #[derive(Debug, Clone, Copy)]
@@ -170,14 +173,23 @@ fn grid(report: &Report, ratios: &RatioTable, table: &Table, form: Form, width: 
     let kept: Vec<usize> = (0..table.columns.len())
         .filter(|index| *index != LABELS || form.baseline)
         .collect();
+    let most = if form.ranges { NAME_MOST } else { NAME_SHORT };
+    let titles = table.columns.iter().map(|column| column.title.as_str());
+    let names = shortened(&titles.collect::<Vec<_>>(), most);
+    let workloads = ratios
+        .rows
+        .iter()
+        .map(|row| crate::number::plain(&row.workload));
+    let workloads: Vec<String> = workloads.collect();
+    let workloads: Vec<&str> = workloads.iter().map(String::as_str).collect();
+    let workloads = shortened(&workloads, (width / 4).max(LABEL_LEAST));
     let column = |index: &usize| {
         let column = &table.columns[*index];
-        let name = match (*index < LABELS, form.ranges) {
+        let name = match *index < LABELS {
             // The title of the table stands over its labels.
-            (true, _) if form.baseline => column.title.clone(),
-            (true, _) => String::new(),
-            (false, true) => cut_middle(&column.title, NAME_MOST),
-            (false, false) => cut_middle(&column.title, NAME_SHORT),
+            true if form.baseline => column.title.clone(),
+            true => String::new(),
+            false => names[*index].clone(),
         };
         let below = match *index {
             LABELS => "= 1.00",
@@ -193,15 +205,16 @@ fn grid(report: &Report, ratios: &RatioTable, table: &Table, form: Form, width: 
             right: *index > 0,
         }
     };
-    let row = |(row, of): (&Row, &RatioRow)| {
+    let row = |((row, of), workload): ((&Row, &RatioRow), &String)| {
         let field = |index: &usize| match *index {
-            0 => GridField::new(cut(&row.fields[0].shown(Unit::Text), (width / 4).max(6))),
+            0 => GridField::new(workload.clone()),
             index => number(report, (row, of), index, table.columns[index].unit, form),
         };
         kept.iter().map(field).collect()
     };
+    let rows = table.rows.iter().zip(&ratios.rows);
     Grid {
-        rows: table.rows.iter().zip(&ratios.rows).map(row).collect(),
+        rows: rows.zip(&workloads).map(row).collect(),
         columns: kept.iter().map(column).collect(),
     }
 }
