@@ -6,16 +6,18 @@
 
 mod names;
 mod ratios;
+mod values;
 
 use std::collections::BTreeMap;
 
 use bakeoff_audit::Grade;
 
-use crate::document::{Column, Document, Extent, Line, Part, Table, Unit};
-use crate::style::{Grid, Paint, cut, folded, length};
+use crate::document::{Document, Line, Part, Table, Unit};
+use crate::style::{Paint, cut, folded, length};
 use crate::text::{TextOptions, tone_mark, tone_paint};
 use crate::view::{RatioRow, RatioTable, Report};
 use ratios::Drawn;
+use values::values;
 
 /// Most lines of the answer.
 const LINES_MOST: usize = 30;
@@ -94,61 +96,6 @@ fn tables_least(report: &Report) -> usize {
 fn has_ratios(table: &RatioTable) -> bool {
     let mut cells = table.rows.iter().flat_map(|row| &row.cells);
     cells.any(|cell| cell.ratio.is_some())
-}
-
-/// Numbers of each cell, where there is no ratio to show instead.
-fn values(document: &Document, options: TextOptions<'_>, room: usize) -> Vec<String> {
-    let mut grid = Grid::default();
-    for table in document.tables("cells") {
-        let wanted = |column: &Column| {
-            let is_key = ["workload", "load"].contains(&column.name.as_str());
-            // Intervals are left to the full report.
-            is_key
-                || column.extent == Extent::Short
-                    && !["low to high", "ratio"].contains(&column.title.as_str())
-        };
-        let shown: Vec<usize> = (0..table.columns.len())
-            .filter(|index| wanted(&table.columns[*index]))
-            .collect();
-        let part = crate::text::grid(table, &shown);
-        let contenders = table.rows.iter().map(|row| !row.reference);
-        let rows = part.rows.into_iter().zip(contenders);
-        grid.rows.extend(
-            rows.filter(|(_, is_contender)| *is_contender)
-                .map(|(row, _)| row),
-        );
-        grid.columns = part.columns;
-    }
-    while grid.width() > options.width && grid.columns.len() > LABELS + 2 {
-        // The verdict last of all: it says what to make of the rest.
-        let dropped = grid.columns.len() - 2;
-        let kept: Vec<usize> = (0..grid.columns.len())
-            .filter(|one| *one != dropped)
-            .collect();
-        grid = grid.only(&kept);
-    }
-    let rows = grid.rows.len();
-    let heads = 2;
-    if rows == 0 {
-        return Vec::new();
-    }
-    if heads + rows > room {
-        grid.rows
-            .truncate(room.saturating_sub(heads + 1).max(ROWS_LEAST));
-    }
-    let left = rows - grid.rows.len();
-    // Names and verdicts may be longer than the terminal is wide.
-    let mut lines = match grid.width() <= options.width {
-        true => grid.lines(options.colour, false),
-        false => {
-            let plain = grid.lines(false, false).into_iter();
-            plain.map(|line| cut(&line, options.width)).collect()
-        }
-    };
-    if left > 0 {
-        lines.push(cut(&format!("{left} more rows: --full"), options.width));
-    }
-    lines
 }
 
 /// What has no result, in a few lines; the first server is quoted where it `quotes`.

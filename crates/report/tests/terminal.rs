@@ -2,9 +2,10 @@
 
 mod support;
 
-use bakeoff_record::Record;
+use bakeoff_record::{ContenderKind, Record};
 use bakeoff_report::view::{Report, view};
 use bakeoff_report::{TextOptions, text};
+use bakeoff_stats::Measure;
 
 fn shown(report: &Report, width: usize, full: bool) -> String {
     let options = TextOptions {
@@ -34,6 +35,50 @@ fn renamed(mut record: Record, names: [(&str, &str); 2]) -> Record {
         }
     }
     record
+}
+
+/// A contender alone has nothing to be divided by, so its own numbers are the answer. They made
+/// room for what its verdict is about, so that no number was left.
+#[test]
+fn a_contender_alone_has_its_rate_in_any_width() {
+    let mut record = support::campaign(7);
+    let name = "nginx-default";
+    record.plan.contenders.retain(|it| it.name == name);
+    record
+        .trials
+        .retain(|it| it.contender == name || it.kind != ContenderKind::Contender);
+    let long = [(name, "nginx-mainline-default"), ("", "")];
+    for record in [record.clone(), renamed(record, long)] {
+        let report = view(&record);
+        assert!(report.answer.tables.is_empty());
+        let cells: Vec<_> = report.cells.iter().filter(|it| it.is_contender()).collect();
+        assert!(cells.len() >= 4);
+        for width in [40, 60, 80, 120] {
+            let answer = shown(&report, width, false);
+            for cell in &cells {
+                let rate = cell.estimate(Measure::RatePerS).expect("it was measured");
+                let rate = bakeoff_report::whole(rate.point);
+                let verdict = cell.verdict.verdict.name();
+                let is_row = |line: &&str| line.contains(&rate) && line.contains(verdict);
+                assert!(
+                    answer.lines().any(|line| is_row(&line)),
+                    "{width}: {rate} in {answer}"
+                );
+            }
+            let is_whole = answer.contains("memory");
+            assert_ne!(
+                is_whole,
+                answer.contains(" more column"),
+                "{width}: {answer}"
+            );
+            let mut lines = answer.lines();
+            let fits = |line: &str| line.chars().count() <= width || line.starts_with("report: ");
+            assert!(
+                lines.all(|it| fits(it) || it.starts_with("next: ")),
+                "{width}: {answer}"
+            );
+        }
+    }
 }
 
 /// "nginx-1.2…ptimized" stood above two columns.
