@@ -33,6 +33,8 @@ const LOST_LINES_MOST: usize = 3;
 const ROWS_LEAST: usize = 3;
 /// Columns of a table before those of the contenders: workload and load.
 const LABELS: usize = 2;
+/// What stands behind ratios of which none has a mark.
+const NO_MARK: &str = "(no mark)";
 /// Rows of the first table that go before further findings.
 const ROWS_WANTED: usize = 5;
 
@@ -252,7 +254,9 @@ fn tables(
             lines.extend(drawn.lines(options, free.max(if is_first { least } else { 0 })));
             marks.extend(ratios.rows.iter().flat_map(marks_of));
         } else {
-            lines.push(in_a_line(ratios, options.width));
+            let line = in_a_line(ratios, options.width);
+            marks.extend(line.contains(NO_MARK).then_some(""));
+            lines.push(line);
         }
     }
     if !lines.is_empty() {
@@ -297,16 +301,26 @@ fn legend(used: &[&str]) -> String {
 
 /// `p99, ms: 8 ratios, 0.94x to 3.41x (5 ^, 2 =); --full has them`.
 fn in_a_line(table: &RatioTable, width: usize) -> String {
-    let text = format!("{}: {}", table.title, summed_up(&table.rows));
-    let without_marks = text.split(" (").next().unwrap_or(&text).to_owned();
-    let forms = [format!("{text}; --full has them"), text, without_marks];
-    let last = cut(&forms[2], width);
-    let mut forms = forms.into_iter();
-    forms.find(|form| length(form) <= width).unwrap_or(last)
+    let title = &table.title;
+    let [whole, range, count] = summed_up(&table.rows);
+    let forms = [
+        format!("{title}: {whole}; --full has them"),
+        format!("{title}: {whole}"),
+        format!("{title}: {range}"),
+        format!("{title}: {count}; --full"),
+    ];
+    longest_within(&forms, width)
 }
 
-/// What rows come to without being shown.
-fn summed_up(rows: &[RatioRow]) -> String {
+/// The first of the forms that fits, so that no number ends in the middle.
+fn longest_within(forms: &[String], width: usize) -> String {
+    let found = forms.iter().find(|form| length(form) <= width);
+    let last = forms.last().map_or("", String::as_str);
+    found.cloned().unwrap_or_else(|| cut(last, width))
+}
+
+/// What rows come to without being shown: in full, without marks, and their number alone.
+fn summed_up(rows: &[RatioRow]) -> [String; 3] {
     let cells = rows.iter().flat_map(|row| &row.cells);
     let mut points = Vec::new();
     let mut marks: BTreeMap<&str, usize> = BTreeMap::new();
@@ -321,21 +335,23 @@ fn summed_up(rows: &[RatioRow]) -> String {
     let least = points.iter().copied().reduce(f64::min);
     let most = points.iter().copied().reduce(f64::max);
     let Some((least, most)) = least.zip(most) else {
-        return "no ratios".to_owned();
+        return ["no ratios"; 3].map(str::to_owned);
     };
     let noun = if points.len() == 1 { "ratio" } else { "ratios" };
-    let range = format!(
-        "{} {noun}, {}x to {}x",
-        points.len(),
-        Unit::Ratio.show(least),
-        Unit::Ratio.show(most)
-    );
+    let count = format!("{} {noun}", points.len());
+    let [least, most] = [least, most].map(|end| format!("{}x", Unit::Ratio.show(end)));
+    let range = match least == most {
+        true => format!("{count}, {least}"),
+        false => format!("{count}, {least} to {most}"),
+    };
     let marks: Vec<String> = marks
         .iter()
         .map(|(mark, n)| format!("{n} {mark}"))
         .collect();
-    match marks.is_empty() {
-        true => range,
+    let whole = match marks.is_empty() {
+        // That they are not ranked must not be taken for room that there was not.
+        true => format!("{range} {NO_MARK}"),
         false => format!("{range} ({})", marks.join(", ")),
-    }
+    };
+    [whole, range, count]
 }

@@ -101,3 +101,27 @@ fn contenders_that_differ_in_the_middle_of_their_names_have_different_heads() {
         );
     }
 }
+
+/// Ratios that are not ranked read as if they were, and a range could end in the middle of a
+/// number: "0.39x to 3.3…".
+#[test]
+fn a_table_in_a_line_has_whole_numbers_and_says_what_is_not_ranked() {
+    let mut report = view(&support::campaign(7));
+    for width in 24..=80 {
+        let answer = shown(&report, width, false);
+        for line in answer.lines().filter(|line| line.contains(" ratios")) {
+            assert!(
+                !line.contains('…') || !line.contains("x to"),
+                "{width}: {line}"
+            );
+        }
+    }
+    let cells = report.answer.tables[1].rows.iter_mut();
+    cells.for_each(|row| row.cells.iter_mut().for_each(|cell| cell.mark = ""));
+    let answer = shown(&report, 80, false);
+    assert!(
+        answer.contains("p99, ms: 4 ratios, 0.23x to 3.31x (no mark); --full"),
+        "{answer}"
+    );
+    assert!(answer.contains("no mark: not ranked"), "{answer}");
+}

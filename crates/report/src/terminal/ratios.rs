@@ -3,7 +3,7 @@
 use bakeoff_audit::Verdict;
 
 use super::names::shortened;
-use super::{LABELS, summed_up};
+use super::{LABELS, longest_within, summed_up};
 use crate::document::{Row, Table, Unit};
 use crate::style::{Grid, GridColumn, GridField, Paint, cut};
 use crate::text::{TextOptions, tone_paint};
@@ -129,8 +129,14 @@ impl<'r> Drawn<'r> {
         if shown < rows {
             let rest = &self.table.rows[shown..];
             let noun = if rest.len() == 1 { "row" } else { "rows" };
-            let line = format!("{} more {noun}: {}; --full", rest.len(), summed_up(rest));
-            lines.push(cut(&line, options.width));
+            let more = format!("{} more {noun}", rest.len());
+            let [whole, range, _] = summed_up(rest);
+            let forms = [
+                format!("{more}: {whole}; --full"),
+                format!("{more}: {range}; --full"),
+                format!("{more}: --full"),
+            ];
+            lines.push(longest_within(&forms, options.width));
         }
         if self.dropped > 0 {
             let noun = if self.dropped == 1 {
