@@ -124,11 +124,7 @@ fn lost(document: &Document, options: TextOptions<'_>, quotes: bool) -> Vec<Stri
         let said = entry.iter().skip(1).rfind(|line| !line.text.is_empty());
         let said = said.filter(|_| shown == 0 && quotes);
         let most = LOST_LINES_MOST - usize::from(said.is_some());
-        let rest = rows.len() > most;
-        let mut rows: Vec<String> = rows.into_iter().take(most).collect();
-        if let Some(last) = rows.last_mut().filter(|_| rest) {
-            *last = cut(&format!("{last} …"), options.width);
-        }
+        let mut rows = at_most(most, rows, options.width);
         rows.extend(said.map(|said| cut(&format!("    {}", said.text), options.width)));
         lines.extend(
             rows.iter()
@@ -139,6 +135,16 @@ fn lost(document: &Document, options: TextOptions<'_>, quotes: bool) -> Vec<Stri
         lines.push(String::new());
     }
     lines
+}
+
+/// The first lines of a sentence; where there are more, the last one ends in an ellipsis.
+fn at_most(most: usize, mut rows: Vec<String>, width: usize) -> Vec<String> {
+    let is_cut = rows.len() > most;
+    rows.truncate(most);
+    if let Some(last) = rows.last_mut().filter(|_| is_cut) {
+        *last = cut(&format!("{last} …"), width);
+    }
+    rows
 }
 
 fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<String> {
@@ -187,15 +193,15 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
     for reason in &reasons {
         let text = format!("{}{}", tone_mark(reason.tone), reason.text);
         let rows = folded(&text, "  ", options.width);
-        // The worst one is reported whatever it takes.
+        // Of the worst one there is always something.
         if !reported.is_empty() && reported.len() + rows.len() > TRUST_LINES_MOST {
             break;
         }
+        left -= usize::from(rows.len() <= TRUST_LINES_MOST);
+        let rows = at_most(TRUST_LINES_MOST, rows, options.width);
         let paint = reason.tone.map_or(Paint::None, tone_paint);
         reported.extend(rows.iter().map(|line| paint.on(line, options.colour)));
-        left -= 1;
     }
-    reported.truncate(TRUST_LINES_MOST.max(1));
     let more = match left {
         0 => String::new(),
         left => format!(" ({left} more: --full)"),

@@ -125,3 +125,18 @@ fn a_table_in_a_line_has_whole_numbers_and_says_what_is_not_ranked() {
     );
     assert!(answer.contains("no mark: not ranked"), "{answer}");
 }
+
+/// A long reason ended in the middle of a sentence, as if it had no more to say.
+#[test]
+fn a_reason_that_is_cut_says_so() {
+    let mut report = view(&support::campaign(7));
+    report.answer.trust.reasons.truncate(1);
+    report.answer.trust.reasons[0].text = "one reason of many words ".repeat(20);
+    let answer = shown(&report, 80, false);
+    let (_, trust) = answer.split_once("How far to trust it").unwrap();
+    assert!(trust.contains(" …\nnext: "), "{trust}");
+    assert!(
+        trust.starts_with(": direction yes, size no. (1 more: --full)"),
+        "{trust}"
+    );
+}
