@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 
 use crate::document::{Document, Extent, Line, Part, Section, Table, draw};
+use crate::number::counted;
 use crate::view::{Report, Tone};
 
-/// Findings of a short report; the most important ones come first. Warnings are not counted.
+/// Findings of a short report; the most important ones come first.
 const FINDINGS_MOST: usize = 6;
+/// Warnings of a short report, which are counted by themselves.
+const WARNINGS_MOST: usize = 3;
 
 /// Shortest fence of a code block.
 const FENCE_LEAST: usize = 3;
@@ -63,11 +66,14 @@ pub(crate) fn section(out: &mut String, section: &Section, extent: Extent) {
                 let _ = writeln!(out, "\n{}", texts.join("  \n"));
             }
             Part::Lines(lines) if section.name == "findings" && extent == Extent::Short => {
-                let shown = foremost(lines);
-                let more = lines.len() - shown.len();
+                let (shown, [more, warnings]) = foremost(lines);
                 list(out, shown);
                 if more > 0 {
                     let _ = writeln!(out, "- {more} more with `--full`");
+                }
+                if warnings > 0 {
+                    let warnings = counted(warnings, "more warning");
+                    let _ = writeln!(out, "- **Careful:** {warnings} with `--full`");
                 }
             }
             Part::Lines(lines) => list(out, lines),
@@ -79,19 +85,21 @@ pub(crate) fn section(out: &mut String, section: &Section, extent: Extent) {
     }
 }
 
-/// The findings that a short report has, in their order: the first ones, and whatever warns. What
-/// warns stands behind the findings, so a cut by place alone would take it away.
-fn foremost(lines: &[Line]) -> Vec<&Line> {
-    let mut room = FINDINGS_MOST;
+/// The findings that a short report has, in their order, and how many findings and warnings it
+/// leaves out. What warns stands behind the findings, so a cut by place alone would take it away.
+fn foremost(lines: &[Line]) -> (Vec<&Line>, [u64; 2]) {
+    let mut left_out = [0; 2];
+    let mut rooms = [FINDINGS_MOST, WARNINGS_MOST];
     let is_shown = |line: &&Line| {
-        if matches!(line.tone, Some(Tone::Warning | Tone::Bad)) {
-            return true;
-        }
-        let has_room = room > 0;
-        room = room.saturating_sub(1);
+        let warns = matches!(line.tone, Some(Tone::Warning | Tone::Bad));
+        let kind = usize::from(warns);
+        let has_room = rooms[kind] > 0;
+        rooms[kind] = rooms[kind].saturating_sub(1);
+        left_out[kind] += u64::from(!has_room);
         has_room
     };
-    lines.iter().filter(is_shown).collect()
+    let shown = lines.iter().filter(is_shown).collect();
+    (shown, left_out)
 }
 
 fn list<'l>(out: &mut String, lines: impl IntoIterator<Item = &'l Line>) {
@@ -232,6 +240,27 @@ mod tests {
             full.contains("finding 8") && full.contains("confirmed"),
             "{full}"
         );
+    }
+
+    /// A full report had "2 more answered as late: --full" too.
+    #[test]
+    fn many_warnings_are_counted_in_a_short_report_and_all_in_a_full_one() {
+        let warning = |it| Line::toned(Tone::Warning, format!("late {it}"));
+        let part = Section {
+            name: "findings",
+            title: String::new(),
+            extent: Extent::Short,
+            parts: vec![Part::Lines((1..=5).map(warning).collect())],
+        };
+        let drawn = |extent| {
+            let mut out = String::new();
+            section(&mut out, &part, extent);
+            out
+        };
+        let short = drawn(Extent::Short);
+        let end = "late 3\n- **Careful:** 2 more warnings with `--full`\n";
+        assert!(short.ends_with(end), "{short}");
+        assert!(drawn(Extent::Full).ends_with("late 5\n"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! What does not fit is never wrapped: tables lose the baseline's value, then their intervals, then
 //! contenders, but for the one that leads; rows and tables beyond the room are summed up. Each says
-//! so, and `--full` has all.
+//! so, and `--full` has all: there nothing is summed up, and wide tables go on below.
 
 mod names;
 mod ratios;
@@ -15,7 +15,7 @@ use bakeoff_audit::Grade;
 use crate::document::{Document, Line, Part, Table, Unit};
 use crate::style::{Paint, cut, folded, length};
 use crate::text::{TextOptions, tone_mark, tone_paint};
-use crate::view::{RatioRow, RatioTable, Report};
+use crate::view::{RatioRow, RatioTable, Report, Tone};
 use ratios::Drawn;
 use values::values;
 
@@ -25,6 +25,8 @@ const LINES_MOST: usize = 30;
 const FINDING_LINES_MOST: usize = 8;
 /// Lines of findings that there is always room for.
 const FINDING_LINES_LEAST: usize = 3;
+/// Servers that answered late after their load, before the rest is only counted.
+const LATE_MOST: usize = 3;
 /// Most lines of reasons not to trust it.
 const TRUST_LINES_MOST: usize = 4;
 /// Most lines of what has no result.
@@ -44,11 +46,27 @@ pub(crate) fn answer(
     document: &Document,
     options: TextOptions<'_>,
 ) -> Vec<String> {
+    if options.full {
+        return whole(report, document, options);
+    }
     let lines = answer_with(report, document, options, lost(document, options, true));
     if lines.len() <= LINES_MOST {
         return lines;
     }
     answer_with(report, document, options, lost(document, options, false))
+}
+
+/// The whole answer, with nothing left to a longer one. What has no result stands above it.
+fn whole(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<String> {
+    let mut lines = findings(report, options, usize::MAX);
+    // Without a ratio, the cells' own numbers stand above too.
+    if report.answer.tables.iter().any(has_ratios) {
+        lines.push(String::new());
+        lines.extend(tables(report, document, options, usize::MAX));
+    }
+    lines.push(String::new());
+    lines.extend(end(report, document, options));
+    lines
 }
 
 /// The lines of the answer with these on what has no result.
@@ -170,7 +188,14 @@ fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<Strin
         };
         lines.extend(rows.iter().map(|line| paint.on(line, options.colour)));
     }
-    for line in crate::document::late_of(report) {
+    let late = crate::document::late_of(report);
+    let shown = if options.full { late.len() } else { LATE_MOST };
+    let mut late_shown: Vec<Line> = late.iter().take(shown).cloned().collect();
+    if let Some(more) = late.len().checked_sub(shown).filter(|more| *more > 0) {
+        let text = format!("{more} more answered as late: --full.");
+        late_shown.push(Line::toned(Tone::Warning, text));
+    }
+    for line in late_shown {
         let text = format!("{}{}", tone_mark(line.tone), line.text);
         let rows = folded(&text, "  ", options.width);
         lines.extend(rows.iter().map(|it| Paint::Yellow.on(it, options.colour)));
@@ -188,17 +213,21 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
             _ => &[],
         })
         .collect();
+    let most = match options.full {
+        true => usize::MAX,
+        false => TRUST_LINES_MOST,
+    };
     let mut reported = Vec::new();
     let mut left = reasons.len();
     for reason in &reasons {
         let text = format!("{}{}", tone_mark(reason.tone), reason.text);
         let rows = folded(&text, "  ", options.width);
         // Of the worst one there is always something.
-        if !reported.is_empty() && reported.len() + rows.len() > TRUST_LINES_MOST {
+        if !reported.is_empty() && reported.len() + rows.len() > most {
             break;
         }
-        left -= usize::from(rows.len() <= TRUST_LINES_MOST);
-        let rows = at_most(TRUST_LINES_MOST, rows, options.width);
+        left -= usize::from(rows.len() <= most);
+        let rows = at_most(most, rows, options.width);
         let paint = reason.tone.map_or(Paint::None, tone_paint);
         reported.extend(rows.iter().map(|line| paint.on(line, options.colour)));
     }
@@ -250,7 +279,7 @@ fn tables(
         let reserved = all.len() - index - 1;
         let free = room.saturating_sub(lines.len() + reserved + usize::from(index > 0));
         let is_first = index == 0;
-        let drawn = Drawn::new(report, (ratios, table), options.width, is_first);
+        let drawn = Drawn::new(report, (ratios, table), options, is_first);
         let whole = drawn.lines(options, usize::MAX);
         if whole.len() <= free || is_first {
             if index > 0 {

@@ -19,6 +19,11 @@ fn shown(report: &Report, width: usize, full: bool) -> String {
     text(report, options)
 }
 
+/// The words of a text, wherever its lines end.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The record with other names for two of its contenders.
 fn renamed(mut record: Record, names: [(&str, &str); 2]) -> Record {
     for (old, new) in names {
@@ -35,6 +40,52 @@ fn renamed(mut record: Record, names: [(&str, &str); 2]) -> Record {
         }
     }
     record
+}
+
+/// "13 more findings: --full" stood at the end of a full report, which had them nowhere, nor the
+/// ratios that "--full has them" was about.
+#[test]
+fn a_full_report_leaves_nothing_to_another_one() {
+    let mut late = support::campaign(7);
+    support::answer_late(&mut late, "nginx-default");
+    for record in [support::record(), late, support::large()] {
+        let report = view(&record);
+        for width in [40, 80, 160] {
+            let full = shown(&report, width, true);
+            assert!(!full.contains("--full"), "{width}: {full}");
+            let read = words(&full);
+            let findings = report.answer.findings.iter().map(|one| &one.text);
+            let reasons = report.answer.trust.reasons.iter().map(|one| &one.text);
+            for sentence in findings.chain(reasons).chain(&report.answer.late) {
+                let sentence = words(sentence.trim_end_matches('.'));
+                assert!(read.contains(&sentence), "{width}: {sentence} in {full}");
+            }
+        }
+    }
+}
+
+/// The tables of all metrics stand in the answer of a full report, with every contender.
+#[test]
+fn a_full_report_has_each_table_of_ratios_with_its_intervals() {
+    let report = view(&support::campaign(7));
+    assert_eq!(report.answer.tables.len(), 4);
+    for width in [60, 80, 160] {
+        let full = shown(&report, width, true);
+        let (_, answer) = full
+            .split_once(&report.answer.findings[0].text[..20])
+            .unwrap();
+        for table in &report.answer.tables {
+            let head = format!("\n{}", table.title);
+            let of = answer.split_once(&head).map(|(_, of)| of);
+            let of = of.unwrap_or_else(|| panic!("{width}: {} in {answer}", table.title));
+            let rows: Vec<&str> = of.lines().skip(1).take_while(|it| !it.is_empty()).collect();
+            assert!(rows.len() >= table.rows.len(), "{width}: {rows:?}");
+        }
+        let ranges = answer
+            .lines()
+            .filter(|line| line.contains(" (0.") || line.contains(" (1."));
+        assert!(ranges.count() >= 10, "{width}: {answer}");
+    }
 }
 
 /// A contender alone has nothing to be divided by, so its own numbers are the answer. They made
@@ -138,5 +189,10 @@ fn a_reason_that_is_cut_says_so() {
     assert!(
         trust.starts_with(": direction yes, size no. (1 more: --full)"),
         "{trust}"
+    );
+    let full = words(&shown(&report, 80, true));
+    assert!(
+        full.contains(report.answer.trust.reasons[0].text.trim()),
+        "{full}"
     );
 }

@@ -54,19 +54,11 @@ pub(crate) fn findings(report: &Report) -> Vec<Line> {
     lines
 }
 
-/// Lines for servers that answered late after their load, before the rest is only counted.
-const LATE_MOST: usize = 3;
-
 /// A line for each contender that answered late after its load, or not at all.
 pub(crate) fn late(report: &Report) -> Vec<Line> {
-    let late = &report.answer.late;
-    let mut texts: Vec<String> = late.iter().take(LATE_MOST).map(|it| plain(it)).collect();
-    let more = late.len().saturating_sub(LATE_MOST);
-    if more > 0 {
-        texts.push(format!("{more} more answered as late: --full."));
-    }
-    let warn = |text| Line::toned(Tone::Warning, text);
-    texts.into_iter().map(warn).collect()
+    let late = report.answer.late.iter();
+    late.map(|it| Line::toned(Tone::Warning, plain(it)))
+        .collect()
 }
 
 /// A line for each bottleneck that was put to the test.

@@ -48,7 +48,8 @@ const FORMS: [Form; 4] = [
 /// A table in the form that fits.
 pub(super) struct Drawn<'r> {
     table: &'r RatioTable,
-    grid: Grid,
+    /// The table, or where nothing is left out tables of some contenders each.
+    parts: Vec<Grid>,
     /// Contenders that there was no room for.
     dropped: usize,
     /// The line above where the baseline has no column.
@@ -60,9 +61,10 @@ impl<'r> Drawn<'r> {
     pub(super) fn new(
         report: &Report,
         (ratios, table): (&'r RatioTable, &Table),
-        width: usize,
+        options: TextOptions<'_>,
         explained: bool,
     ) -> Self {
+        let width = options.width;
         let draw = |form: Form| {
             let mut grid = grid(report, ratios, table, form, width);
             if !explained {
@@ -72,29 +74,23 @@ impl<'r> Drawn<'r> {
             }
             grid
         };
-        let mut forms = FORMS.iter().map(|form| (*form, draw(*form)));
+        // The whole answer has intervals in any width.
+        let mut wanted = FORMS.iter().filter(|form| form.ranges || !options.full);
+        let mut forms = wanted.clone().map(|form| (*form, draw(*form)));
         let found = forms.find(|(_, grid)| grid.width() <= width);
-        let last = FORMS[FORMS.len() - 1];
+        let last = *wanted.next_back().unwrap_or(&FORMS[0]);
         let (form, mut grid) = found.unwrap_or_else(|| (last, draw(last)));
-        let mut dropped = 0;
-        // Without a column of the baseline.
-        let mut leader = leader(ratios).map(|index| LABELS + index - 1);
-        while grid.width() > width && grid.columns.len() > LABELS + 1 {
-            let last = grid.columns.len() - 1;
-            // The one that leads stays, wherever the plan has it.
-            let out = match leader == Some(last) {
-                true => last - 1,
-                false => last,
-            };
-            leader = leader.map(|at| at.min(last - 1));
-            let kept: Vec<usize> = (0..=last).filter(|one| *one != out).collect();
-            grid = grid.only(&kept);
-            dropped += 1;
-        }
+        let dropped = match options.full {
+            true => 0,
+            false => drop_contenders(&mut grid, ratios, width),
+        };
         let above = format!("{}, ratio to {}", ratios.title, ratios.baseline);
         Self {
             table: ratios,
-            grid,
+            parts: match options.full {
+                true => grid.split(width),
+                false => vec![grid],
+            },
             dropped,
             above: (!form.baseline).then(|| cut(&crate::number::plain(&above), width)),
         }
@@ -102,20 +98,16 @@ impl<'r> Drawn<'r> {
 
     /// Lines that are no rows.
     pub(super) fn height(&self) -> usize {
-        let heads = self
-            .grid
-            .columns
-            .iter()
-            .map(|column| column.head.len())
-            .max();
+        let columns = self.parts.iter().flat_map(|part| &part.columns);
+        let heads = columns.map(|column| column.head.len()).max();
         heads.unwrap_or(0) + usize::from(self.above.is_some()) + usize::from(self.dropped > 0)
     }
 
     /// At most `most` lines; the rows that do not fit are summed up in the last one.
     pub(super) fn lines(&self, options: TextOptions<'_>, most: usize) -> Vec<String> {
         let heads = self.height();
-        let rows = self.grid.rows.len();
-        let shown = if heads + rows <= most {
+        let rows = self.table.rows.len();
+        let shown = if rows <= most.saturating_sub(heads) {
             rows
         } else {
             most.saturating_sub(heads + 1).min(rows)
@@ -123,9 +115,14 @@ impl<'r> Drawn<'r> {
         let mut lines: Vec<String> = Vec::new();
         let above = self.above.iter();
         lines.extend(above.map(|line| Paint::Bold.on(line, options.colour)));
-        let mut grid = self.grid.clone();
-        grid.rows.truncate(shown);
-        lines.extend(grid.lines(options.colour, false));
+        for (index, part) in self.parts.iter().enumerate() {
+            if index > 0 {
+                lines.push(String::new());
+            }
+            let mut grid = part.clone();
+            grid.rows.truncate(shown);
+            lines.extend(grid.lines(options.colour, false));
+        }
         if shown < rows {
             let rest = &self.table.rows[shown..];
             let noun = if rest.len() == 1 { "row" } else { "rows" };
@@ -149,6 +146,26 @@ impl<'r> Drawn<'r> {
         }
         lines
     }
+}
+
+/// Drops contenders from the right until the grid fits, and counts them. It has no column of the
+/// baseline.
+fn drop_contenders(grid: &mut Grid, ratios: &RatioTable, width: usize) -> usize {
+    let mut dropped = 0;
+    let mut leader = leader(ratios).map(|index| LABELS + index - 1);
+    while grid.width() > width && grid.columns.len() > LABELS + 1 {
+        let last = grid.columns.len() - 1;
+        // The one that leads stays, wherever the plan has it.
+        let out = match leader == Some(last) {
+            true => last - 1,
+            false => last,
+        };
+        leader = leader.map(|at| at.min(last - 1));
+        let kept: Vec<usize> = (0..=last).filter(|one| *one != out).collect();
+        *grid = grid.only(&kept);
+        dropped += 1;
+    }
+    dropped
 }
 
 /// Position of the contender that is best in most rows, of those that are held against the
