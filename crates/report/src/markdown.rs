@@ -62,8 +62,8 @@ pub(crate) fn section(out: &mut String, section: &Section, extent: Extent) {
     for part in &section.parts {
         match part {
             Part::Lines(lines) if section.name == "campaign" => {
-                let texts: Vec<String> = lines.iter().map(|line| escaped(&line.text)).collect();
-                let _ = writeln!(out, "\n{}", texts.join("  \n"));
+                let texts = lines.iter().map(|line| escaped_line(&line.text));
+                let _ = writeln!(out, "\n{}", texts.collect::<Vec<_>>().join("  \n"));
             }
             Part::Lines(lines) if section.name == "findings" && extent == Extent::Short => {
                 let (shown, [more, warnings]) = foremost(lines);
@@ -111,7 +111,11 @@ fn list<'l>(out: &mut String, lines: impl IntoIterator<Item = &'l Line>) {
             Some(Tone::Warning) => "**Careful:** ",
             Some(Tone::Bad) => "**Not to be used:** ",
         };
-        let _ = writeln!(out, "{gap}{indent}- {mark}{}", escaped(&line.text));
+        let text = match mark {
+            "" => escaped_line(&line.text),
+            _ => escaped(&line.text),
+        };
+        let _ = writeln!(out, "{gap}{indent}- {mark}{text}");
     }
 }
 
@@ -119,6 +123,9 @@ fn table(out: &mut String, table: &Table, extent: Extent) {
     let shown: Vec<usize> = (0..table.columns.len())
         .filter(|index| table.columns[*index].extent <= extent)
         .collect();
+    if !table.title.is_empty() {
+        let _ = writeln!(out, "\n{}", escaped_line(&table.title));
+    }
     out.push('\n');
     let titles = shown.iter().map(|index| {
         let column = &table.columns[*index];
@@ -150,7 +157,7 @@ fn row(out: &mut String, fields: impl Iterator<Item = String>) {
 /// would begin no code block behind a list.
 fn verbatim(out: &mut String, title: &str, lines: &[String]) {
     if !title.is_empty() {
-        let _ = writeln!(out, "\n{}", escaped(title));
+        let _ = writeln!(out, "\n{}", escaped_line(title));
     }
     let runs = lines.iter().flat_map(|line| line.split(|one| one != '`'));
     let longest = runs.map(str::len).max().unwrap_or(0);
@@ -178,6 +185,21 @@ pub(crate) fn escaped(text: &str) -> String {
         }
     }
     safe
+}
+
+/// The same where a line begins: there some characters make it a heading, an item or a rule.
+fn escaped_line(text: &str) -> String {
+    let text = text.trim_start();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let behind = text[digits..].chars().next();
+    let begins_block = match digits {
+        0 => matches!(behind, Some('#' | '-' | '+' | '=')),
+        _ => matches!(behind, Some('.' | ')')) && text[digits + 1..].starts_with([' ', '\t']),
+    };
+    match begins_block {
+        true => format!("{}\\{}", &text[..digits], escaped(&text[digits..])),
+        false => escaped(text),
+    }
 }
 
 #[cfg(test)]
@@ -261,6 +283,37 @@ mod tests {
         let end = "late 3\n- **Careful:** 2 more warnings with `--full`\n";
         assert!(short.ends_with(end), "{short}");
         assert!(drawn(Extent::Full).ends_with("late 5\n"));
+    }
+
+    /// A plan's description that began with `# ` was a heading of the report.
+    #[test]
+    fn a_line_of_foreign_text_begins_no_block() {
+        let rows = [
+            ("# title", "\\# title"),
+            ("    code", "code"),
+            ("- item", "\\- item"),
+            ("+ item", "\\+ item"),
+            ("===", "\\==="),
+            ("2026. A year", "2026\\. A year"),
+            ("1) one", "1\\) one"),
+            ("1.5 ms", "1.5 ms"),
+            ("3 errors", "3 errors"),
+            ("", ""),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(escaped_line(text), expected);
+        }
+        let of = |name| Section {
+            name,
+            title: String::new(),
+            extent: Extent::Short,
+            parts: vec![Part::Lines(vec![Line::new("# title".to_owned())])],
+        };
+        for (name, expected) in [("campaign", "\n\\# title\n"), ("notes", "\n- \\# title\n")] {
+            let mut out = String::new();
+            section(&mut out, &of(name), Extent::Short);
+            assert_eq!(out, expected);
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use bakeoff_audit::Grade;
 
-use crate::document::{Document, Line, Part, Table, Unit};
+use crate::document::{Document, Line, Part, Table, Unit, marks_of};
 use crate::style::{Paint, cut, folded, length};
 use crate::text::{TextOptions, tone_mark, tone_paint};
 use crate::view::{RatioRow, RatioTable, Report, Tone};
@@ -295,7 +295,7 @@ fn tables(
         }
     }
     if !lines.is_empty() {
-        let legend = legend(&marks);
+        let legend = crate::document::legend(&marks, "   ");
         // The last words are the least needed.
         let fits = |text: &&str| length(text) <= options.width;
         let short = legend.rsplit_once("   no mark").map(|(marks, _)| marks);
@@ -306,32 +306,6 @@ fn tables(
         lines.extend(Some(cut(legend, options.width)).filter(|legend| !legend.is_empty()));
     }
     lines
-}
-
-fn marks_of(row: &RatioRow) -> impl Iterator<Item = &'static str> {
-    let bounds = row
-        .cells
-        .iter()
-        .filter_map(|cell| cell.bound.or(cell.value_bound));
-    let ratios = row.cells.iter().filter(|cell| cell.ratio.is_some());
-    ratios.map(|cell| cell.mark).chain(bounds)
-}
-
-/// What the marks mean, those that were used.
-fn legend(used: &[&str]) -> String {
-    let all = [
-        ("^", "^ higher"),
-        ("v", "v lower"),
-        ("=", "= equal"),
-        ("~", "~ needs more rounds"),
-        (">=", ">= at least"),
-        ("<=", "<= at most"),
-    ];
-    let seen = all.iter().filter(|(mark, _)| used.contains(mark));
-    let none = used.contains(&"");
-    let none = none.then_some("no mark: not ranked, or no difference shown");
-    let meanings: Vec<&str> = seen.map(|(_, meaning)| *meaning).chain(none).collect();
-    meanings.join("   ")
 }
 
 /// `p99, ms: 8 ratios, 0.94x to 3.41x (5 ^, 2 =); --full has them`.
