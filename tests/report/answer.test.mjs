@@ -250,6 +250,64 @@ test("ratios have the digits that they have in the other formats", async () => {
   }
 });
 
+test("what more rounds would decide has the mark of the terminal, and is no difference", async () => {
+  const { context, page } = await openChanged(browser, WIDE, "REPORT_ANSWER", (report) => {
+    for (const one of report.comparisons.filter((it) => it.ratio !== null)) {
+      Object.assign(one.ratio, { point: 2, low: 1.5, high: 2.5 });
+      one.bound = null;
+      one.conclusion = one.second === "caddy-default" ? "cannot-tell" : "plain-not-proven";
+    }
+  });
+  const label = await page.locator(".forest .stops button").first().getAttribute("aria-label");
+  assert.match(label, /caddy-default: 2\.00× [^;]+; not decided, needs more rounds/);
+  assert.match(label, /nginx-optimized: 2\.00× [^;]+; more, plain but not proven/);
+  assert.match(await page.locator(".forest .subtitle").textContent(), /; ~ needs more rounds/);
+  assert.doesNotMatch(await page.locator(".forest .canvas svg").textContent(), /[▲▼]/);
+  for (const name of ["caddy-default", "nginx-optimized"]) {
+    const row = page.locator(`#table .main tr[data-contender="${name}"]`);
+    assert.match(await row.locator("td:nth-of-type(2)").textContent(), / ~$/, name);
+  }
+  const tile = await page.locator('[data-tile="cpu_ns_per_request"]').textContent();
+  assert.match(tile, /▲ more in \d+ \(not proven\) of \d+ cells/);
+  assert.match(tile, /~ not decided in \d+ of \d+ cells/);
+  await context.close();
+});
+
+test("one round has no interval", async () => {
+  const { context, page } = await openChanged(browser, WIDE, "REPORT_ANSWER", (report) => {
+    const single = (one) => one && Object.assign(one, { low: one.point, high: one.point, n: 1 });
+    report.comparisons.forEach((one) => single(one.ratio));
+    report.cells.forEach((cell) => Object.values(cell.estimates).forEach(single));
+  });
+  const label = () => page.locator(".forest .stops button").first().getAttribute("aria-label");
+  assert.match(await label(), /caddy-default: \d[\d.]*×, 1 round; /);
+  const low = async (figure) => {
+    const lines = (await saved(page, figure, "csv")).bytes.toString().trimEnd().split("\r\n");
+    const [head, ...rows] = lines.map((line) => line.split(","));
+    const at = head.findIndex((name) => name.startsWith("low"));
+    return new Set(rows.map((row) => row[at]));
+  };
+  for (const figure of [".forest", 'figure[data-chart="Latency"]']) {
+    assert.deepEqual([...(await low(figure))], [""], figure);
+  }
+  await page.click('[data-baseline=""]');
+  assert.match(await label(), /nginx-default: [\d,]+ req\/s \(1 round\)/);
+  await context.close();
+});
+
+test("a phone says of ratios, too, that they are not compared", async () => {
+  const { context, page } = await openChanged(browser, PHONE, "REPORT_ANSWER", (report) => {
+    const p99 = report.comparisons.filter((one) => one.metric === "latency_p99_ns");
+    for (const one of p99) one.conclusion = "not-comparable";
+  });
+  const words = (tile) => page.locator(`[data-tile="${tile}"] .tile-line small:visible`);
+  assert.deepEqual([...new Set(await words("latency_p99_ns").allTextContents())], [
+    "shown, not compared",
+  ]);
+  assert.equal(await words("cpu_ns_per_request").count(), 0, "others have no room for words");
+  await context.close();
+});
+
 test("a link opens the cell that it names, and the address follows the reader", async () => {
   const hash = "#workload=proxy&load=c200&contender=nginx-optimized&baseline=caddy-default";
   const { context, page } = await open(browser, WIDE, "REPORT_ANSWER", hash);

@@ -168,6 +168,29 @@ test("what was changed in an own configuration stands by line and reason, as tex
   await context.close();
 });
 
+test("long names leave a narrow screen room for numbers", async () => {
+  const long = (name) => `${name}-${"mainline".repeat(8)}`.slice(0, 64);
+  const names = ["caddy-default", "nginx-optimized", "synthetic", "proxy"];
+  const change = (report) => {
+    const text = JSON.stringify(report);
+    const changed = names.reduce((all, name) => all.replaceAll(`"${name}"`, `"${long(name)}"`), text);
+    Object.assign(report, JSON.parse(changed));
+    report.answer.findings[0].text = `${long("caddy-default")} is faster than all others.`;
+  };
+  const options = { viewport: { width: 400, height: 800 } };
+  const { context, page, seen } = await openChanged(browser, options, "REPORT", change);
+  await page.$$eval("details:not(.save)", (all) => all.forEach((one) => (one.open = true)));
+  await page.waitForTimeout(200);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 400, `the page is ${wide} wide`);
+  const heads = await page.$$eval("table tbody th:first-child", (all) =>
+    all.map((one) => one.getBoundingClientRect().width),
+  );
+  assert.ok(heads.length > 10 && Math.max(...heads) <= 150, `a name takes ${Math.max(...heads)}`);
+  assert.deepEqual(seen.errors, []);
+  await context.close();
+});
+
 test("errors are shown by kind, and with a narrow screen nothing overflows the page", async () => {
   const { context, page } = await open(browser, { viewport: { width: 390, height: 844 } });
   await page.click('[aria-label="Load"] button:nth-of-type(2)');

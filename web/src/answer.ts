@@ -7,7 +7,7 @@ import { element } from "./dom.ts";
 import { times, whole } from "./format.ts";
 import { factsOf, type MetricFacts, METRICS } from "./metrics.ts";
 import type { Finding, Grade, Metric, Report, Weakness } from "./model.ts";
-import { type Ratio, ratiosTo, ratioText, suits } from "./ratios.ts";
+import { isPlain, type Mark, OPEN, type Ratio, ratiosTo, ratioText, suits } from "./ratios.ts";
 import type { Selection } from "./selection.ts";
 import { named } from "./tables.ts";
 import { isPrinting } from "./theme.ts";
@@ -249,19 +249,28 @@ function ratioLine(name: string, its: Ratio[], shownOnly: boolean): HTMLElement 
   const same = times(low) === times(high);
   const range = same ? times(low) : `${times(low).replace("×", "")} to ${times(high)}`;
   const value = its.length === 1 && only ? ratioText(only) : range;
-  const line = element("span", { class: "tile-line" }, named(name, "contender"));
+  // What is only shown is said where there is room for nothing else, too.
+  const classes = shownOnly ? "tile-line is-only-shown" : "tile-line";
+  const line = element("span", { class: classes }, named(name, "contender"));
   line.append(element("b", {}, value), element("small", {}, tally(its, shownOnly)));
   return line;
 }
 
-/** In how many cells it is more and in how many less. */
+/** In how many cells it is more and in how many less, and what of that is not proven. */
 function tally(its: Ratio[], shownOnly: boolean): string {
   if (shownOnly) return "shown, not compared";
-  const of = (mark: string) => its.filter((one) => one.mark === mark).length;
   const parts: string[] = [];
-  if (of("more") > 0) parts.push(`▲ more in ${of("more")}`);
-  if (of("less") > 0) parts.push(`▼ less in ${of("less")}`);
-  if (of("equal") > 0) parts.push(`equal in ${of("equal")}`);
+  const add = (mark: Mark, words: string) => {
+    const found = its.filter((one) => one.mark === mark);
+    if (found.length === 0) return;
+    const plain = found.filter(isPlain).length;
+    const all = plain === found.length ? " (not proven)" : ` (${plain} not proven)`;
+    parts.push(`${words} ${found.length}${plain === 0 ? "" : all}`);
+  };
+  add("more", "▲ more in");
+  add("less", "▼ less in");
+  add("equal", "equal in");
+  add("open", `${OPEN} not decided in`);
   if (parts.length === 0) parts.push("no difference shown");
   const cells = its.length === 1 ? "1 cell" : `${its.length} cells`;
   return `${parts.join(", ")} of ${cells}`;

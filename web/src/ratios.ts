@@ -5,8 +5,8 @@
 import { times } from "./format.ts";
 import type { Comparison, Metric, Report } from "./model.ts";
 
-/** What a comparison came to, from the baseline's side. */
-export type Mark = "more" | "less" | "equal" | "open" | "uncompared";
+/** What a comparison came to, from the baseline's side; `open` is what more rounds may decide. */
+export type Mark = "more" | "less" | "equal" | "none" | "open" | "uncompared";
 
 /** A contender's figure with its interval, over so many rounds. */
 export interface Ranged {
@@ -33,14 +33,24 @@ export interface Ratio extends Ranged {
   unequal: string[];
 }
 
+/** The sign of what more rounds would decide. */
+export const OPEN = "~";
 /** Marks as the terminal prints them, for eyes. */
-const SIGNS: Record<Mark, string> = { more: "▲", less: "▼", equal: "=", open: "", uncompared: "" };
+const SIGNS: Record<Mark, string> = {
+  more: "▲",
+  less: "▼",
+  equal: "=",
+  none: "",
+  open: OPEN,
+  uncompared: "",
+};
 /** The same for ears. */
 const NAMES: Record<Mark, string> = {
   more: "more",
   less: "less",
   equal: "equal",
-  open: "no difference shown",
+  none: "no difference shown",
+  open: "not decided, needs more rounds",
   uncompared: "shown, not compared",
 };
 
@@ -89,12 +99,11 @@ function markOf(one: Comparison): { mark: Mark; proven: boolean } {
   if (name === "higher") return { mark: "more", proven: true };
   if (name === "lower") return { mark: "less", proven: true };
   if (name === "equal") return { mark: "equal", proven: true };
-  if (name.startsWith("plain")) {
-    const more = name.endsWith("higher") || (!name.endsWith("lower") && pointOf(one) > 1);
-    return { mark: more ? "more" : "less", proven: false };
+  if (name === "plain-not-proven") {
+    return { mark: pointOf(one) > 1 ? "more" : "less", proven: false };
   }
-  const open = ["no-difference-shown", "cannot-tell", "too-few-rounds"].includes(name);
-  return { mark: open ? "open" : "uncompared", proven: false };
+  if (name === "no-difference-shown") return { mark: "none", proven: false };
+  return { mark: name === "cannot-tell" ? "open" : "uncompared", proven: false };
 }
 
 function pointOf(one: Comparison): number {
@@ -114,13 +123,17 @@ export function ratioText(ratio: Ratio): string {
   return `${pointText(ratio)} (${bare(ratio.low)} to ${bare(ratio.high)})`;
 }
 
-/** The sign after a ratio: ▲, ▼, =, or nothing. */
+/** Whether a difference is plain and more rounds would have to prove it. */
+export function isPlain(ratio: Ratio): boolean {
+  return !ratio.proven && (ratio.mark === "more" || ratio.mark === "less");
+}
+
+/** The sign after a ratio, which it has in the terminal too: ▲, ▼, =, ~ or nothing. */
 export function sign(ratio: Ratio): string {
-  return SIGNS[ratio.mark];
+  return isPlain(ratio) ? OPEN : SIGNS[ratio.mark];
 }
 
 /** What a ratio came to, as text. */
 export function markText(ratio: Ratio): string {
-  const plain = !ratio.proven && (ratio.mark === "more" || ratio.mark === "less");
-  return plain ? `${NAMES[ratio.mark]}, plain but not proven` : NAMES[ratio.mark];
+  return isPlain(ratio) ? `${NAMES[ratio.mark]}, plain but not proven` : NAMES[ratio.mark];
 }

@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 
 use crate::document::{Document, Extent, Line, Part, Section, Table, draw};
+use crate::number::counted;
 use crate::view::{Report, Tone};
 
-/// Findings of a short report; the most important ones come first. Warnings are not counted.
+/// Findings of a short report; the most important ones come first.
 const FINDINGS_MOST: usize = 6;
+/// Warnings of a short report, which are counted by themselves.
+const WARNINGS_MOST: usize = 3;
 
 /// Shortest fence of a code block.
 const FENCE_LEAST: usize = 3;
@@ -59,15 +62,18 @@ pub(crate) fn section(out: &mut String, section: &Section, extent: Extent) {
     for part in &section.parts {
         match part {
             Part::Lines(lines) if section.name == "campaign" => {
-                let texts: Vec<String> = lines.iter().map(|line| escaped(&line.text)).collect();
-                let _ = writeln!(out, "\n{}", texts.join("  \n"));
+                let texts = lines.iter().map(|line| escaped_line(&line.text));
+                let _ = writeln!(out, "\n{}", texts.collect::<Vec<_>>().join("  \n"));
             }
             Part::Lines(lines) if section.name == "findings" && extent == Extent::Short => {
-                let shown = foremost(lines);
-                let more = lines.len() - shown.len();
+                let (shown, [more, warnings]) = foremost(lines);
                 list(out, shown);
                 if more > 0 {
                     let _ = writeln!(out, "- {more} more with `--full`");
+                }
+                if warnings > 0 {
+                    let warnings = counted(warnings, "more warning");
+                    let _ = writeln!(out, "- **Careful:** {warnings} with `--full`");
                 }
             }
             Part::Lines(lines) => list(out, lines),
@@ -79,19 +85,21 @@ pub(crate) fn section(out: &mut String, section: &Section, extent: Extent) {
     }
 }
 
-/// The findings that a short report has, in their order: the first ones, and whatever warns. What
-/// warns stands behind the findings, so a cut by place alone would take it away.
-fn foremost(lines: &[Line]) -> Vec<&Line> {
-    let mut room = FINDINGS_MOST;
+/// The findings that a short report has, in their order, and how many findings and warnings it
+/// leaves out. What warns stands behind the findings, so a cut by place alone would take it away.
+fn foremost(lines: &[Line]) -> (Vec<&Line>, [u64; 2]) {
+    let mut left_out = [0; 2];
+    let mut rooms = [FINDINGS_MOST, WARNINGS_MOST];
     let is_shown = |line: &&Line| {
-        if matches!(line.tone, Some(Tone::Warning | Tone::Bad)) {
-            return true;
-        }
-        let has_room = room > 0;
-        room = room.saturating_sub(1);
+        let warns = matches!(line.tone, Some(Tone::Warning | Tone::Bad));
+        let kind = usize::from(warns);
+        let has_room = rooms[kind] > 0;
+        rooms[kind] = rooms[kind].saturating_sub(1);
+        left_out[kind] += u64::from(!has_room);
         has_room
     };
-    lines.iter().filter(is_shown).collect()
+    let shown = lines.iter().filter(is_shown).collect();
+    (shown, left_out)
 }
 
 fn list<'l>(out: &mut String, lines: impl IntoIterator<Item = &'l Line>) {
@@ -103,7 +111,11 @@ fn list<'l>(out: &mut String, lines: impl IntoIterator<Item = &'l Line>) {
             Some(Tone::Warning) => "**Careful:** ",
             Some(Tone::Bad) => "**Not to be used:** ",
         };
-        let _ = writeln!(out, "{gap}{indent}- {mark}{}", escaped(&line.text));
+        let text = match mark {
+            "" => escaped_line(&line.text),
+            _ => escaped(&line.text),
+        };
+        let _ = writeln!(out, "{gap}{indent}- {mark}{text}");
     }
 }
 
@@ -111,6 +123,9 @@ fn table(out: &mut String, table: &Table, extent: Extent) {
     let shown: Vec<usize> = (0..table.columns.len())
         .filter(|index| table.columns[*index].extent <= extent)
         .collect();
+    if !table.title.is_empty() {
+        let _ = writeln!(out, "\n{}", escaped_line(&table.title));
+    }
     out.push('\n');
     let titles = shown.iter().map(|index| {
         let column = &table.columns[*index];
@@ -142,7 +157,7 @@ fn row(out: &mut String, fields: impl Iterator<Item = String>) {
 /// would begin no code block behind a list.
 fn verbatim(out: &mut String, title: &str, lines: &[String]) {
     if !title.is_empty() {
-        let _ = writeln!(out, "\n{}", escaped(title));
+        let _ = writeln!(out, "\n{}", escaped_line(title));
     }
     let runs = lines.iter().flat_map(|line| line.split(|one| one != '`'));
     let longest = runs.map(str::len).max().unwrap_or(0);
@@ -170,6 +185,21 @@ pub(crate) fn escaped(text: &str) -> String {
         }
     }
     safe
+}
+
+/// The same where a line begins: there some characters make it a heading, an item or a rule.
+fn escaped_line(text: &str) -> String {
+    let text = text.trim_start();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let behind = text[digits..].chars().next();
+    let begins_block = match digits {
+        0 => matches!(behind, Some('#' | '-' | '+' | '=')),
+        _ => matches!(behind, Some('.' | ')')) && text[digits + 1..].starts_with([' ', '\t']),
+    };
+    match begins_block {
+        true => format!("{}\\{}", &text[..digits], escaped(&text[digits..])),
+        false => escaped(text),
+    }
 }
 
 #[cfg(test)]
@@ -232,6 +262,58 @@ mod tests {
             full.contains("finding 8") && full.contains("confirmed"),
             "{full}"
         );
+    }
+
+    /// A full report had "2 more answered as late: --full" too.
+    #[test]
+    fn many_warnings_are_counted_in_a_short_report_and_all_in_a_full_one() {
+        let warning = |it| Line::toned(Tone::Warning, format!("late {it}"));
+        let part = Section {
+            name: "findings",
+            title: String::new(),
+            extent: Extent::Short,
+            parts: vec![Part::Lines((1..=5).map(warning).collect())],
+        };
+        let drawn = |extent| {
+            let mut out = String::new();
+            section(&mut out, &part, extent);
+            out
+        };
+        let short = drawn(Extent::Short);
+        let end = "late 3\n- **Careful:** 2 more warnings with `--full`\n";
+        assert!(short.ends_with(end), "{short}");
+        assert!(drawn(Extent::Full).ends_with("late 5\n"));
+    }
+
+    /// A plan's description that began with `# ` was a heading of the report.
+    #[test]
+    fn a_line_of_foreign_text_begins_no_block() {
+        let rows = [
+            ("# title", "\\# title"),
+            ("    code", "code"),
+            ("- item", "\\- item"),
+            ("+ item", "\\+ item"),
+            ("===", "\\==="),
+            ("2026. A year", "2026\\. A year"),
+            ("1) one", "1\\) one"),
+            ("1.5 ms", "1.5 ms"),
+            ("3 errors", "3 errors"),
+            ("", ""),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(escaped_line(text), expected);
+        }
+        let of = |name| Section {
+            name,
+            title: String::new(),
+            extent: Extent::Short,
+            parts: vec![Part::Lines(vec![Line::new("# title".to_owned())])],
+        };
+        for (name, expected) in [("campaign", "\n\\# title\n"), ("notes", "\n- \\# title\n")] {
+            let mut out = String::new();
+            section(&mut out, &of(name), Extent::Short);
+            assert_eq!(out, expected);
+        }
     }
 
     #[test]

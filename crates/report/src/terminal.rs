@@ -2,19 +2,22 @@
 //!
 //! What does not fit is never wrapped: tables lose the baseline's value, then their intervals, then
 //! contenders, but for the one that leads; rows and tables beyond the room are summed up. Each says
-//! so, and `--full` has all.
+//! so, and `--full` has all: there nothing is summed up, and wide tables go on below.
 
+mod names;
 mod ratios;
+mod values;
 
 use std::collections::BTreeMap;
 
 use bakeoff_audit::Grade;
 
-use crate::document::{Column, Document, Extent, Line, Part, Table, Unit};
-use crate::style::{Grid, Paint, cut, folded, length};
+use crate::document::{Document, Line, Part, Table, Unit, marks_of};
+use crate::style::{Paint, cut, folded, length};
 use crate::text::{TextOptions, tone_mark, tone_paint};
-use crate::view::{RatioRow, RatioTable, Report};
+use crate::view::{RatioRow, RatioTable, Report, Tone};
 use ratios::Drawn;
+use values::values;
 
 /// Most lines of the answer.
 const LINES_MOST: usize = 30;
@@ -22,6 +25,8 @@ const LINES_MOST: usize = 30;
 const FINDING_LINES_MOST: usize = 8;
 /// Lines of findings that there is always room for.
 const FINDING_LINES_LEAST: usize = 3;
+/// Servers that answered late after their load, before the rest is only counted.
+const LATE_MOST: usize = 3;
 /// Most lines of reasons not to trust it.
 const TRUST_LINES_MOST: usize = 4;
 /// Most lines of what has no result.
@@ -30,6 +35,8 @@ const LOST_LINES_MOST: usize = 3;
 const ROWS_LEAST: usize = 3;
 /// Columns of a table before those of the contenders: workload and load.
 const LABELS: usize = 2;
+/// What stands behind ratios of which none has a mark.
+const NO_MARK: &str = "(no mark)";
 /// Rows of the first table that go before further findings.
 const ROWS_WANTED: usize = 5;
 
@@ -39,11 +46,27 @@ pub(crate) fn answer(
     document: &Document,
     options: TextOptions<'_>,
 ) -> Vec<String> {
+    if options.full {
+        return whole(report, document, options);
+    }
     let lines = answer_with(report, document, options, lost(document, options, true));
     if lines.len() <= LINES_MOST {
         return lines;
     }
     answer_with(report, document, options, lost(document, options, false))
+}
+
+/// The whole answer, with nothing left to a longer one. What has no result stands above it.
+fn whole(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<String> {
+    let mut lines = findings(report, options, usize::MAX);
+    // Without a ratio, the cells' own numbers stand above too.
+    if report.answer.tables.iter().any(has_ratios) {
+        lines.push(String::new());
+        lines.extend(tables(report, document, options, usize::MAX));
+    }
+    lines.push(String::new());
+    lines.extend(end(report, document, options));
+    lines
 }
 
 /// The lines of the answer with these on what has no result.
@@ -95,61 +118,6 @@ fn has_ratios(table: &RatioTable) -> bool {
     cells.any(|cell| cell.ratio.is_some())
 }
 
-/// Numbers of each cell, where there is no ratio to show instead.
-fn values(document: &Document, options: TextOptions<'_>, room: usize) -> Vec<String> {
-    let mut grid = Grid::default();
-    for table in document.tables("cells") {
-        let wanted = |column: &Column| {
-            let is_key = ["workload", "load"].contains(&column.name.as_str());
-            // Intervals are left to the full report.
-            is_key
-                || column.extent == Extent::Short
-                    && !["low to high", "ratio"].contains(&column.title.as_str())
-        };
-        let shown: Vec<usize> = (0..table.columns.len())
-            .filter(|index| wanted(&table.columns[*index]))
-            .collect();
-        let part = crate::text::grid(table, &shown);
-        let contenders = table.rows.iter().map(|row| !row.reference);
-        let rows = part.rows.into_iter().zip(contenders);
-        grid.rows.extend(
-            rows.filter(|(_, is_contender)| *is_contender)
-                .map(|(row, _)| row),
-        );
-        grid.columns = part.columns;
-    }
-    while grid.width() > options.width && grid.columns.len() > LABELS + 2 {
-        // The verdict last of all: it says what to make of the rest.
-        let dropped = grid.columns.len() - 2;
-        let kept: Vec<usize> = (0..grid.columns.len())
-            .filter(|one| *one != dropped)
-            .collect();
-        grid = grid.only(&kept);
-    }
-    let rows = grid.rows.len();
-    let heads = 2;
-    if rows == 0 {
-        return Vec::new();
-    }
-    if heads + rows > room {
-        grid.rows
-            .truncate(room.saturating_sub(heads + 1).max(ROWS_LEAST));
-    }
-    let left = rows - grid.rows.len();
-    // Names and verdicts may be longer than the terminal is wide.
-    let mut lines = match grid.width() <= options.width {
-        true => grid.lines(options.colour, false),
-        false => {
-            let plain = grid.lines(false, false).into_iter();
-            plain.map(|line| cut(&line, options.width)).collect()
-        }
-    };
-    if left > 0 {
-        lines.push(cut(&format!("{left} more rows: --full"), options.width));
-    }
-    lines
-}
-
 /// What has no result, in a few lines; the first server is quoted where it `quotes`.
 fn lost(document: &Document, options: TextOptions<'_>, quotes: bool) -> Vec<String> {
     let parts = document
@@ -174,11 +142,7 @@ fn lost(document: &Document, options: TextOptions<'_>, quotes: bool) -> Vec<Stri
         let said = entry.iter().skip(1).rfind(|line| !line.text.is_empty());
         let said = said.filter(|_| shown == 0 && quotes);
         let most = LOST_LINES_MOST - usize::from(said.is_some());
-        let rest = rows.len() > most;
-        let mut rows: Vec<String> = rows.into_iter().take(most).collect();
-        if let Some(last) = rows.last_mut().filter(|_| rest) {
-            *last = cut(&format!("{last} …"), options.width);
-        }
+        let mut rows = at_most(most, rows, options.width);
         rows.extend(said.map(|said| cut(&format!("    {}", said.text), options.width)));
         lines.extend(
             rows.iter()
@@ -189,6 +153,16 @@ fn lost(document: &Document, options: TextOptions<'_>, quotes: bool) -> Vec<Stri
         lines.push(String::new());
     }
     lines
+}
+
+/// The first lines of a sentence; where there are more, the last one ends in an ellipsis.
+fn at_most(most: usize, mut rows: Vec<String>, width: usize) -> Vec<String> {
+    let is_cut = rows.len() > most;
+    rows.truncate(most);
+    if let Some(last) = rows.last_mut().filter(|_| is_cut) {
+        *last = cut(&format!("{last} …"), width);
+    }
+    rows
 }
 
 fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<String> {
@@ -214,7 +188,14 @@ fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<Strin
         };
         lines.extend(rows.iter().map(|line| paint.on(line, options.colour)));
     }
-    for line in crate::document::late_of(report) {
+    let late = crate::document::late_of(report);
+    let shown = if options.full { late.len() } else { LATE_MOST };
+    let mut late_shown: Vec<Line> = late.iter().take(shown).cloned().collect();
+    if let Some(more) = late.len().checked_sub(shown).filter(|more| *more > 0) {
+        let text = format!("{more} more answered as late: --full.");
+        late_shown.push(Line::toned(Tone::Warning, text));
+    }
+    for line in late_shown {
         let text = format!("{}{}", tone_mark(line.tone), line.text);
         let rows = folded(&text, "  ", options.width);
         lines.extend(rows.iter().map(|it| Paint::Yellow.on(it, options.colour)));
@@ -232,20 +213,24 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
             _ => &[],
         })
         .collect();
+    let most = match options.full {
+        true => usize::MAX,
+        false => TRUST_LINES_MOST,
+    };
     let mut reported = Vec::new();
     let mut left = reasons.len();
     for reason in &reasons {
         let text = format!("{}{}", tone_mark(reason.tone), reason.text);
         let rows = folded(&text, "  ", options.width);
-        // The worst one is reported whatever it takes.
-        if !reported.is_empty() && reported.len() + rows.len() > TRUST_LINES_MOST {
+        // Of the worst one there is always something.
+        if !reported.is_empty() && reported.len() + rows.len() > most {
             break;
         }
+        left -= usize::from(rows.len() <= most);
+        let rows = at_most(most, rows, options.width);
         let paint = reason.tone.map_or(Paint::None, tone_paint);
         reported.extend(rows.iter().map(|line| paint.on(line, options.colour)));
-        left -= 1;
     }
-    reported.truncate(TRUST_LINES_MOST.max(1));
     let more = match left {
         0 => String::new(),
         left => format!(" ({left} more: --full)"),
@@ -294,7 +279,7 @@ fn tables(
         let reserved = all.len() - index - 1;
         let free = room.saturating_sub(lines.len() + reserved + usize::from(index > 0));
         let is_first = index == 0;
-        let drawn = Drawn::new(report, (ratios, table), options.width, is_first);
+        let drawn = Drawn::new(report, (ratios, table), options, is_first);
         let whole = drawn.lines(options, usize::MAX);
         if whole.len() <= free || is_first {
             if index > 0 {
@@ -304,11 +289,13 @@ fn tables(
             lines.extend(drawn.lines(options, free.max(if is_first { least } else { 0 })));
             marks.extend(ratios.rows.iter().flat_map(marks_of));
         } else {
-            lines.push(in_a_line(ratios, options.width));
+            let line = in_a_line(ratios, options.width);
+            marks.extend(line.contains(NO_MARK).then_some(""));
+            lines.push(line);
         }
     }
     if !lines.is_empty() {
-        let legend = legend(&marks);
+        let legend = crate::document::legend(&marks, "   ");
         // The last words are the least needed.
         let fits = |text: &&str| length(text) <= options.width;
         let short = legend.rsplit_once("   no mark").map(|(marks, _)| marks);
@@ -321,44 +308,28 @@ fn tables(
     lines
 }
 
-fn marks_of(row: &RatioRow) -> impl Iterator<Item = &'static str> {
-    let bounds = row
-        .cells
-        .iter()
-        .filter_map(|cell| cell.bound.or(cell.value_bound));
-    let ratios = row.cells.iter().filter(|cell| cell.ratio.is_some());
-    ratios.map(|cell| cell.mark).chain(bounds)
-}
-
-/// What the marks mean, those that were used.
-fn legend(used: &[&str]) -> String {
-    let all = [
-        ("^", "^ higher"),
-        ("v", "v lower"),
-        ("=", "= equal"),
-        ("~", "~ needs more rounds"),
-        (">=", ">= at least"),
-        ("<=", "<= at most"),
-    ];
-    let seen = all.iter().filter(|(mark, _)| used.contains(mark));
-    let none = used.contains(&"");
-    let none = none.then_some("no mark: not ranked, or no difference shown");
-    let meanings: Vec<&str> = seen.map(|(_, meaning)| *meaning).chain(none).collect();
-    meanings.join("   ")
-}
-
 /// `p99, ms: 8 ratios, 0.94x to 3.41x (5 ^, 2 =); --full has them`.
 fn in_a_line(table: &RatioTable, width: usize) -> String {
-    let text = format!("{}: {}", table.title, summed_up(&table.rows));
-    let without_marks = text.split(" (").next().unwrap_or(&text).to_owned();
-    let forms = [format!("{text}; --full has them"), text, without_marks];
-    let last = cut(&forms[2], width);
-    let mut forms = forms.into_iter();
-    forms.find(|form| length(form) <= width).unwrap_or(last)
+    let title = &table.title;
+    let [whole, range, count] = summed_up(&table.rows);
+    let forms = [
+        format!("{title}: {whole}; --full has them"),
+        format!("{title}: {whole}"),
+        format!("{title}: {range}"),
+        format!("{title}: {count}; --full"),
+    ];
+    longest_within(&forms, width)
 }
 
-/// What rows come to without being shown.
-fn summed_up(rows: &[RatioRow]) -> String {
+/// The first of the forms that fits, so that no number ends in the middle.
+fn longest_within(forms: &[String], width: usize) -> String {
+    let found = forms.iter().find(|form| length(form) <= width);
+    let last = forms.last().map_or("", String::as_str);
+    found.cloned().unwrap_or_else(|| cut(last, width))
+}
+
+/// What rows come to without being shown: in full, without marks, and their number alone.
+fn summed_up(rows: &[RatioRow]) -> [String; 3] {
     let cells = rows.iter().flat_map(|row| &row.cells);
     let mut points = Vec::new();
     let mut marks: BTreeMap<&str, usize> = BTreeMap::new();
@@ -373,21 +344,23 @@ fn summed_up(rows: &[RatioRow]) -> String {
     let least = points.iter().copied().reduce(f64::min);
     let most = points.iter().copied().reduce(f64::max);
     let Some((least, most)) = least.zip(most) else {
-        return "no ratios".to_owned();
+        return ["no ratios"; 3].map(str::to_owned);
     };
     let noun = if points.len() == 1 { "ratio" } else { "ratios" };
-    let range = format!(
-        "{} {noun}, {}x to {}x",
-        points.len(),
-        Unit::Ratio.show(least),
-        Unit::Ratio.show(most)
-    );
+    let count = format!("{} {noun}", points.len());
+    let [least, most] = [least, most].map(|end| format!("{}x", Unit::Ratio.show(end)));
+    let range = match least == most {
+        true => format!("{count}, {least}"),
+        false => format!("{count}, {least} to {most}"),
+    };
     let marks: Vec<String> = marks
         .iter()
         .map(|(mark, n)| format!("{n} {mark}"))
         .collect();
-    match marks.is_empty() {
-        true => range,
+    let whole = match marks.is_empty() {
+        // That they are not ranked must not be taken for room that there was not.
+        true => format!("{range} {NO_MARK}"),
         false => format!("{range} ({})", marks.join(", ")),
-    }
+    };
+    [whole, range, count]
 }

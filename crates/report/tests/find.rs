@@ -9,158 +9,26 @@
     reason = "a test reads its files; the library does not"
 )]
 
+#[path = "support/goldens.rs"]
+mod goldens;
+#[path = "support/searching.rs"]
+mod searching;
 mod support;
 
-use std::path::Path;
 use std::time::Duration;
 
-use bakeoff_plan::{Arrival, Load, LoadModel, Search, goals};
-use bakeoff_record::{
-    Attempt, ContenderKind, Course, DuePart, Histogram, Interval, LoadResult, Outcome, Record,
-    Role, ScheduleKept, StepTime, TreeTick, TreeUsage, TrialEnd, TrialRecord, Usage,
-};
+use bakeoff_plan::{LoadModel, goals};
+use bakeoff_record::{Outcome, Record, Role, TreeTick, TreeUsage, TrialEnd, TrialRecord, Usage};
 use bakeoff_report::{
     FindReport, Redacted, SiteOptions, TextOptions, find_csv, find_html, find_json, find_markdown,
     find_text, find_view, site_files, site_record,
 };
-use bakeoff_search::{Step, TRIALS_MAX, quests};
-
-/// A search of two contenders whose trials are still to come.
-fn search() -> Record {
-    let mut record = support::record();
-    let search = Search {
-        goals: goals(&["p99<10ms".parse().unwrap()], &[0.001, 0.5]),
-        arrival: Arrival::Poisson,
-        clients: 100,
-        sum: Duration::from_secs(60),
-        exceed: 0.5,
-        width: 0.02,
-        budget: Duration::from_secs(3600),
-        confirm: Duration::from_secs(30),
-        curve: vec![0.5, 0.9],
-    };
-    let second = Duration::from_secs(1);
-    record.plan.loads = vec![Load::sought(search, 10 * second, second)];
-    record.plan.contenders.remove(1);
-    record.plan.workloads.truncate(1);
-    record
-}
-
-/// Carries the search out with servers of a capacity each.
-fn carried_out(capacities: &[(&str, f64)]) -> Record {
-    carried_out_of(search(), capacities)
-}
-
-fn carried_out_of(mut record: Record, capacities: &[(&str, f64)]) -> Record {
-    let is_plain = |trial: &TrialRecord| {
-        trial.kind == ContenderKind::Contender && trial.end == TrialEnd::Measured
-    };
-    let pattern = record
-        .trials
-        .iter()
-        .find(|it| is_plain(it))
-        .unwrap()
-        .clone();
-    record.trials.clear();
-    loop {
-        let all = quests(&record.plan, &record.trials);
-        let open = all.iter().filter_map(|it| Some((it, it.progress.next()?)));
-        let Some((quest, step)) = open.min_by_key(|(quest, _)| quest.ended()) else {
-            break;
-        };
-        let name = quest.contender.name.clone();
-        let capacity = capacities
-            .iter()
-            .find(|(other, _)| *other == name)
-            .unwrap()
-            .1;
-        let label = quest.load.label();
-        let mut trial = trial(&pattern, &step, capacity);
-        trial.id = format!("n{}-{name}-synthetic-{label}", quest.ended() + 1);
-        trial.contender = name;
-        trial.load_name = Some(step.purpose().load_name(&label));
-        record.trials.push(trial);
-    }
-    record
-}
-
-/// Latencies that rise towards the capacity, as those of a queue do, and 40 ms beyond.
-fn trial(pattern: &TrialRecord, step: &Step, capacity: f64) -> TrialRecord {
-    let rate = step.rate_per_s().unwrap_or(capacity);
-    let load = Load {
-        model: match step.rate_per_s() {
-            None => LoadModel::Closed { clients: 100 },
-            Some(rate_per_s) => LoadModel::Open {
-                rate_per_s,
-                arrival: Arrival::Poisson,
-                clients: 100,
-            },
-        },
-        duration_s: step.length_s(),
-        ..pattern.load.clone()
-    };
-    let mut result = LoadResult::empty(load.clone(), step.length_s());
-    let due = (rate * step.length_s()).round() as u64;
-    (result.requests.due, result.requests.ok) = (Some(due), due);
-    let mut latency = Histogram::new();
-    if rate <= capacity {
-        let mean_ns = 400_000.0 / (1.05 - rate / capacity);
-        let slow = [(0.6, 0.4), (0.35, 0.8), (0.05, 1.1)];
-        for (share, times) in slow {
-            latency.record_n((mean_ns * times) as u64, (share * due as f64) as u64);
-        }
-    } else {
-        latency.record_n(40_000_000, due);
-    }
-    result.latency = latency.trimmed();
-    // All that is due ends: no queue grows.
-    let length_s = step.length_s();
-    let part = DuePart {
-        length_s,
-        due,
-        ..DuePart::default()
-    };
-    result.schedule = Some(ScheduleKept {
-        parts: vec![part],
-        ..ScheduleKept::default()
-    });
-    result.intervals = vec![Interval {
-        start_s: 0.0,
-        length_s,
-        ok: due,
-        errors: 0,
-        latency: result.latency.clone(),
-        failed: None,
-    }];
-    TrialRecord {
-        load,
-        course: Course {
-            steps: vec![StepTime {
-                step: bakeoff_record::Step::Measure,
-                took_s: step.length_s() + 1.6,
-            }],
-            ..Course::default()
-        },
-        attempt: Attempt::number(1),
-        result: Some(result),
-        ..pattern.clone()
-    }
-}
+use bakeoff_search::{TRIALS_MAX, quests};
+use goldens::check;
+use searching::{carried_out, carried_out_of, search, trial};
 
 fn view(record: Record) -> FindReport {
     find_view(&Redacted::hidden(record)).unwrap()
-}
-
-fn check_golden(name: &str, actual: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, actual).unwrap();
-        return;
-    }
-    let expected = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(actual, expected, "{name}");
 }
 
 const OPTIONS: TextOptions<'static> = TextOptions {
@@ -178,10 +46,10 @@ fn every_format_has_the_bounds_and_the_curve() {
         ("nginx-default", 7_450.0),
         ("caddy-default", 3_100.0),
     ]));
-    check_golden("find.txt", &find_text(&report, OPTIONS));
-    check_golden("find.md", &find_markdown(&report, false));
-    check_golden("find.csv", &find_csv(&report));
-    check_golden("find.html", &find_html(&report));
+    check("find.txt", &find_text(&report, OPTIONS));
+    check("find.md", &find_markdown(&report, false));
+    check("find.csv", &find_csv(&report));
+    check("find.html", &find_html(&report));
     let json = find_json(&report);
     let document: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(document["schema"], "bakeoff.find/1");
@@ -201,6 +69,58 @@ fn every_format_has_the_bounds_and_the_curve() {
         assert!(first.get(key).is_some(), "{key}");
     }
     assert_eq!(report.why_not_valid(true), None);
+}
+
+/// A curve had the columns of the first search: a quantile of another one stood under a wrong name,
+/// or ended the report in a panic.
+#[test]
+fn searches_for_different_quantiles_have_a_column_for_each() {
+    let mut record = search();
+    let mut other = record.plan.loads[0].clone();
+    if let LoadModel::Sought(search) = &mut other.model {
+        search.goals = goals(&["p95<9ms".parse().unwrap()], &[0.001]);
+    }
+    record.plan.loads.insert(0, other);
+    let of = [("nginx-default", 7_450.0), ("caddy-default", 3_100.0)];
+    let text = find_text(&view(carried_out_of(record, &of)), OPTIONS);
+    let heads = text.lines().find(|line| line.contains("of lower")).unwrap();
+    assert!(heads.contains("p90    p95    p99  p99.9"), "{text}");
+    let full = text.lines().filter(|line| line.contains(" 50.00 "));
+    let fields: Vec<usize> = full.map(|line| line.split_whitespace().count()).collect();
+    assert_eq!(fields, [12; 4], "{text}");
+}
+
+/// Two sentences said of one server that it carries two rates with the same goal.
+#[test]
+fn searches_with_the_same_goal_are_named() {
+    let mut record = search();
+    let mut other = record.plan.loads[0].clone();
+    if let LoadModel::Sought(search) = &mut other.model {
+        search.clients = 200;
+    }
+    record.plan.loads.push(other);
+    let of = [("nginx-default", 7_450.0), ("caddy-default", 3_100.0)];
+    let report = view(carried_out_of(record, &of));
+    let named = |name: &str| {
+        report
+            .answer
+            .iter()
+            .filter(|line| line.starts_with(name))
+            .count()
+    };
+    let names = ["find-p99-10ms-c100: ", "find-p99-10ms-c200: "];
+    assert_eq!(names.map(named), [4, 4], "{:#?}", report.answer);
+    let text = find_text(
+        &report,
+        TextOptions {
+            width: 160,
+            ..OPTIONS
+        },
+    );
+    assert!(
+        text.contains("trials  search\n") && text.contains("failed  search\n"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -147,6 +147,29 @@ fn a_new_version_is_named_with_its_change_and_nothing_else() {
     assert_eq!(history.series.len(), 2 * 2 * 2);
 }
 
+/// It had itself as its smallest and largest round.
+#[test]
+fn one_round_has_no_interval() {
+    let one = HistoryNumber::Known {
+        value: 40_000.0,
+        low: 40_000.0,
+        high: 40_000.0,
+        n: 1,
+        suspect: true,
+    };
+    let night = record(0, "6.1.0", vec![cell("nginx-default", "1.26.1", one)]);
+    let history = history_view(&[night], &[]);
+    let text = history_text(&history, options(120));
+    assert!(
+        text.contains("40,000") && !text.contains("40,000-"),
+        "{text}"
+    );
+    let csv = history_csv(&history);
+    assert!(csv.contains(",40000,,,1,"), "{csv}");
+    let page = history_html(&history);
+    assert!(page.contains(": 40,000 (1 round), version"), "{page}");
+}
+
 /// What two records do not have in common keeps their numbers apart.
 #[test]
 fn what_is_not_alike_is_never_joined() {

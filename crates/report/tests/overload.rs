@@ -221,6 +221,38 @@ const OPTIONS: TextOptions<'static> = TextOptions {
     needed_again: None,
 };
 
+/// Lines of two workloads read alike: only the answer and the first table named them.
+#[test]
+fn figures_and_ladders_of_several_workloads_name_theirs() {
+    let mut record = carried_out();
+    let mut second = record.plan.workloads[0].clone();
+    second.name = "files".to_owned();
+    let mut trials = record.trials.clone();
+    for trial in &mut trials {
+        trial.id = trial.id.replace("r1", "r1-files").replace("r2", "r2-files");
+        trial.workload.clone_from(&second.name);
+    }
+    record.plan.workloads.push(second);
+    record.trials.extend(trials);
+    let text = overload_text(&view(record), OPTIONS);
+    for name in ["nginx-default (synthetic)", "nginx-default (files)"] {
+        let (_, figures) = text.split_once("Figures behind it").unwrap();
+        assert!(
+            figures.contains(&format!("  {name}\n")),
+            "{name}: {figures}"
+        );
+    }
+    let (_, ladder) = text.split_once("Ladder of closed loops").unwrap();
+    let (ladder, _) = ladder.split_once("\n\n").unwrap();
+    for workload in ["synthetic", "files"] {
+        let of = ladder
+            .lines()
+            .filter(|line| line.starts_with("nginx-default"));
+        let of = of.filter(|line| line.split_whitespace().nth(1) == Some(workload));
+        assert_eq!(of.count(), 2, "{workload}: {ladder}");
+    }
+}
+
 #[test]
 fn every_format_has_the_classes_and_what_they_rest_on() {
     let report = view(carried_out());

@@ -3,9 +3,10 @@
 // baseline the values themselves are drawn.
 
 import type { CustomSeriesRenderItemAPI } from "echarts";
+import { counted } from "../format.ts";
 import { factsOf, type MetricFacts } from "../metrics.ts";
 import type { Estimate, Report } from "../model.ts";
-import { markText, pointText, type Ranged, ratiosTo, ratioText, sign } from "../ratios.ts";
+import { markText, OPEN, pointText, type Ranged, ratiosTo, ratioText, sign } from "../ratios.ts";
 import type { Selection } from "../selection.ts";
 import { colours, type Theme } from "../theme.ts";
 import { bounded, BOUND_COLUMNS } from "./bounds.ts";
@@ -94,10 +95,10 @@ function ratios(selection: Selection, baseline: string): Placed[] {
       entry: {
         contender: one.contender,
         ...{ point: one.point, low: one.low, high: one.high, n: one.n, bound: one.bound },
-        firm: one.mark !== "open" && one.mark !== "uncompared",
+        firm: ["more", "less", "equal"].includes(one.mark),
         long: ratioText(one),
         short: pointText(one),
-        detail: `${one.contender}: ${ratioText(one)}, ${one.n} rounds; ${markText(one)}`,
+        detail: `${one.contender}: ${ratioText(one)}, ${counted(one.n, "round")}; ${markText(one)}`,
         verdict: markText(one),
         unequal: one.unequal,
         mark: sign(one),
@@ -115,7 +116,8 @@ function values(selection: Selection, facts: MetricFacts): Placed[] {
     if (!estimate) return [];
     const lower = facts.metric === "rate_per_s" && cell.rate_is_lower_bound;
     const text = `${lower ? "≥ " : ""}${facts.text(estimate.point)}`;
-    const range = `${facts.text(estimate.low)} to ${facts.text(estimate.high)}`;
+    const ends = `${facts.text(estimate.low)} to ${facts.text(estimate.high)}, `;
+    const range = `${estimate.n > 1 ? ends : ""}${counted(estimate.n, "round")}`;
     const entry: Entry = {
       contender: cell.contender,
       ...{ point: estimate.point, low: estimate.low, high: estimate.high, n: estimate.n },
@@ -123,7 +125,7 @@ function values(selection: Selection, facts: MetricFacts): Placed[] {
       firm: isValid(cell, facts.number),
       long: text,
       short: `${lower ? "≥ " : ""}${facts.tick(estimate.point)}`,
-      detail: `${cell.contender}: ${text} (${range}, ${estimate.n} rounds)`,
+      detail: `${cell.contender}: ${text} (${range})`,
       verdict: cell.verdicts[facts.number],
       unequal: [],
       mark: "",
@@ -213,13 +215,14 @@ function drawn(
   const names = selection.contenders().filter((one) => entries.some((it) => it.contender === one));
   const hollow = entries.some((one) => one.bound !== null) ? "; hollow: a bound" : "";
   const pale = baseline === "" ? "suspect, not ranked" : "no difference shown, or not compared";
+  const open = entries.some((one) => one.mark === OPEN) ? `; ${OPEN} needs more rounds` : "";
   const paleWord = entries.some((one) => !one.firm) ? `; pale: ${pale}` : "";
   const grey = floors.length > 0 ? "; grey: noise" : "";
   const better = facts.moreIsBetter ? "more is better" : "less is better";
   const fewer = rows.length < total ? `; ${rows.length} of ${total} rows` : "";
   return {
     series: names,
-    subtitle: `${better}${grey}${hollow}${paleWord}${fewer}`,
+    subtitle: `${better}${grey}${hollow}${paleWord}${open}${fewer}`,
     zoom: "x",
     height: form.height + AXIS + LEGEND,
     grid: {

@@ -87,16 +87,20 @@ function tableOf(found: Found[]): Drawing["table"] {
   const measures = ["ns", "low_ns", "high_ns", "rounds", "at_least_ns"];
   return {
     columns: ["contender", "statistic", ...measures, "verdict"],
-    rows: found.map(({ cell, title, estimate, bound }) => [
-      cell.contender,
-      title,
-      estimate?.point ?? null,
-      estimate?.low ?? null,
-      estimate?.high ?? null,
-      estimate?.n ?? null,
-      bound,
-      cell.verdicts.latency,
-    ]),
+    rows: found.map(({ cell, title, estimate, bound }) => {
+      // One round has no interval.
+      const ranged = estimate && estimate.n > 1 ? estimate : null;
+      return [
+        cell.contender,
+        title,
+        estimate?.point ?? null,
+        ranged?.low ?? null,
+        ranged?.high ?? null,
+        estimate?.n ?? null,
+        bound,
+        cell.verdicts.latency,
+      ];
+    }),
   };
 }
 

@@ -4,7 +4,7 @@ use bakeoff_audit::{ConfirmAnswer, Grade, Level, Metric};
 
 use super::{Column, Extent, Field, Figure, Line, Part, Point, Row, Section, Table, Unit, Value};
 use crate::number::{counted, plain};
-use crate::view::{RatioCell, RatioTable, Report, Tone};
+use crate::view::{RatioCell, RatioRow, RatioTable, Report, Tone};
 
 pub(super) fn draw(report: &Report) -> Vec<Section> {
     let section = |name, title: &str, parts| Section {
@@ -21,6 +21,11 @@ pub(super) fn draw(report: &Report) -> Vec<Section> {
     for table in &report.answer.tables {
         ratios.push(Part::Table(ratio_table(table)));
         ratios.push(Part::Figure(figure(report, table)));
+    }
+    let rows = report.answer.tables.iter().flat_map(|table| &table.rows);
+    let legend = legend(&rows.flat_map(marks_of).collect::<Vec<_>>(), "; ");
+    if !legend.is_empty() {
+        ratios.push(Part::Lines(vec![Line::new(format!("Marks: {legend}."))]));
     }
     if !ratios.is_empty() {
         sections.push(section("ratios", "", ratios));
@@ -54,19 +59,11 @@ pub(crate) fn findings(report: &Report) -> Vec<Line> {
     lines
 }
 
-/// Lines for servers that answered late after their load, before the rest is only counted.
-const LATE_MOST: usize = 3;
-
 /// A line for each contender that answered late after its load, or not at all.
 pub(crate) fn late(report: &Report) -> Vec<Line> {
-    let late = &report.answer.late;
-    let mut texts: Vec<String> = late.iter().take(LATE_MOST).map(|it| plain(it)).collect();
-    let more = late.len().saturating_sub(LATE_MOST);
-    if more > 0 {
-        texts.push(format!("{more} more answered as late: --full."));
-    }
-    let warn = |text| Line::toned(Tone::Warning, text);
-    texts.into_iter().map(warn).collect()
+    let late = report.answer.late.iter();
+    late.map(|it| Line::toned(Tone::Warning, plain(it)))
+        .collect()
 }
 
 /// A line for each bottleneck that was put to the test.
@@ -159,6 +156,33 @@ fn ratio_table(table: &RatioTable) -> Table {
         columns,
         rows: table.rows.iter().map(row).collect(),
     }
+}
+
+/// The marks and bounds of the ratios in a row.
+pub(crate) fn marks_of(row: &RatioRow) -> impl Iterator<Item = &'static str> {
+    let bounds = row
+        .cells
+        .iter()
+        .filter_map(|cell| cell.bound.or(cell.value_bound));
+    let ratios = row.cells.iter().filter(|cell| cell.ratio.is_some());
+    ratios.map(|cell| cell.mark).chain(bounds)
+}
+
+/// What the marks mean, those that were used.
+pub(crate) fn legend(used: &[&str], between: &str) -> String {
+    let all = [
+        ("^", "^ higher"),
+        ("v", "v lower"),
+        ("=", "= equal"),
+        ("~", "~ needs more rounds"),
+        (">=", ">= at least"),
+        ("<=", "<= at most"),
+    ];
+    let seen = all.iter().filter(|(mark, _)| used.contains(mark));
+    let none = used.contains(&"");
+    let none = none.then_some("no mark: not ranked, or no difference shown");
+    let meanings: Vec<&str> = seen.map(|(_, meaning)| *meaning).chain(none).collect();
+    meanings.join(between)
 }
 
 /// The unit of a metric's own values.

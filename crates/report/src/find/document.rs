@@ -1,6 +1,7 @@
 //! A search as a document: the answer, the bounds, the latency curve, and the trials.
 
-use super::view::{CurveRow, FindReport, FoundRow, TrialRow};
+use super::sentence::searches_have_a_goal_in_common;
+use super::view::{CurveRow, FindReport, FoundRow, QuantileRow, TrialRow};
 use crate::document::{
     Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, Value, fitted,
 };
@@ -84,6 +85,7 @@ fn found(report: &FindReport) -> Section {
         column("lowered_from_per_s", "lowered from", Unit::PerSecond, Data),
         column("yardstick_per_s", "null server", Unit::PerSecond, Data),
         column("spent_s", "seconds", Unit::Count, Data),
+        search_column(report),
     ];
     let table = Table {
         name: "found",
@@ -97,6 +99,15 @@ fn found(report: &FindReport) -> Section {
         Extent::Short,
         vec![Part::Table(table)],
     )
+}
+
+/// The search that a row is of, for eyes where its goal does not name it.
+fn search_column(report: &FindReport) -> Column {
+    let extent = match searches_have_a_goal_in_common(&report.contenders) {
+        true => Extent::Short,
+        false => Extent::Data,
+    };
+    column("search", "search", Unit::Text, extent)
 }
 
 fn found_row(row: &FoundRow) -> Row {
@@ -128,6 +139,7 @@ fn found_row(row: &FoundRow) -> Row {
             Field::number(behind.lowered_from_per_s),
             Field::number(behind.yardstick_per_s),
             Field::of(Value::Number(behind.spent_s)),
+            Field::text(plain(&row.goal.search)),
         ],
     }
 }
@@ -152,14 +164,15 @@ pub(super) fn curves(report: &FindReport) -> Vec<&FoundRow> {
 
 fn curve(report: &FindReport) -> Option<Section> {
     let shown = curves(report);
-    let first = shown.first()?.curve.first()?;
+    shown.first()?;
+    let quantiles = quantiles(&shown);
     let mut columns = vec![
         column("contender", "contender", Unit::Text, Extent::Short),
         column("workload", "workload", Unit::Text, Extent::Short),
         column("share", "of lower", Unit::Percent, Extent::Short),
         column("rate_per_s", "requests/s", Unit::PerSecond, Extent::Short),
     ];
-    for one in &first.quantiles {
+    for one in &quantiles {
         let title = one.name();
         columns.push(column(&title, &title, Unit::Milliseconds, Extent::Short));
     }
@@ -171,9 +184,11 @@ fn curve(report: &FindReport) -> Option<Section> {
         Unit::Percent,
         Extent::Short,
     ));
+    columns.push(search_column(report));
     let rows = shown.iter().flat_map(|row| {
-        let points = row.curve.iter().map(|point| curve_row(row, point));
-        points.chain(bound_rows(row))
+        let points = row.curve.iter();
+        let points = points.map(|point| curve_row(row, point, &quantiles));
+        points.chain(bound_rows(row, &quantiles))
     });
     let table = Table {
         name: "curve",
@@ -190,6 +205,15 @@ fn curve(report: &FindReport) -> Option<Section> {
     Some(section("curve", title, Extent::Short, parts))
 }
 
+/// The quantiles of all curves, each once: those of two searches may differ.
+fn quantiles(shown: &[&FoundRow]) -> Vec<QuantileRow> {
+    let points = shown.iter().flat_map(|row| &row.curve);
+    let mut all: Vec<QuantileRow> = points.flat_map(|point| &point.quantiles).copied().collect();
+    all.sort_by(|left, right| left.quantile.total_cmp(&right.quantile));
+    all.dedup_by_key(|one| one.quantile);
+    all
+}
+
 /// What weakens points of a curve, or why they were not measured.
 fn remarks(row: &FoundRow) -> impl Iterator<Item = Line> {
     row.curve.iter().filter_map(|point| {
@@ -201,17 +225,20 @@ fn remarks(row: &FoundRow) -> impl Iterator<Item = Line> {
     })
 }
 
-fn curve_row(row: &FoundRow, point: &CurveRow) -> Row {
+fn curve_row(row: &FoundRow, point: &CurveRow, quantiles: &[QuantileRow]) -> Row {
     let mut fields = vec![
         Field::text(plain(&row.contender)),
         Field::text(plain(&row.workload)),
         Field::of(Value::Number(point.share)),
         Field::of(Value::Number(point.rate_per_s)),
     ];
-    fields.extend(point.quantiles.iter().map(|one| {
-        let value = one.latency_ns.map(|ns| ns as f64);
+    fields.extend(quantiles.iter().map(|column| {
+        let mut of_point = point.quantiles.iter();
+        let own = of_point.find(|one| one.quantile == column.quantile);
+        let value = own.and_then(|one| one.latency_ns).map(|ns| ns as f64);
         let reason = || match &point.why {
             Some(why) if point.count.is_none() => why.clone(),
+            _ if own.is_none() => "a quantile of another search".to_owned(),
             _ => "too few requests".to_owned(),
         };
         let reason = value.is_none().then(reason);
@@ -225,6 +252,7 @@ fn curve_row(row: &FoundRow, point: &CurveRow) -> Row {
     fields.push(bar(row, of_goal.and_then(|one| one.latency_ns)));
     fields.push(Field::number(point.count.map(|count| count as f64)));
     fields.push(Field::number(point.failed_share));
+    fields.push(Field::text(plain(&row.goal.search)));
     Row {
         reference: false,
         fields,
@@ -232,7 +260,10 @@ fn curve_row(row: &FoundRow, point: &CurveRow) -> Row {
 }
 
 /// The bounds as the ends of the curve, where trials there have the quantile of the goal.
-fn bound_rows(row: &FoundRow) -> impl Iterator<Item = Row> {
+fn bound_rows<'r>(
+    row: &'r FoundRow,
+    quantiles: &'r [QuantileRow],
+) -> impl Iterator<Item = Row> + 'r {
     let behind = &row.behind;
     let lower = row.lower_per_s.zip(behind.lower_latency_ns);
     let upper = row.upper_per_s.zip(behind.upper_latency_ns);
@@ -246,12 +277,12 @@ fn bound_rows(row: &FoundRow) -> impl Iterator<Item = Row> {
             Field::number(share),
             Field::of(Value::Number(per_s)),
         ];
-        let quantiles = row.curve.first().into_iter().flat_map(|it| &it.quantiles);
-        fields.extend(quantiles.map(|one| {
+        fields.extend(quantiles.iter().map(|one| {
             let is_goals = Some(one.quantile) == row.goal.quantile;
             Field::number(Some(ns as f64).filter(|_| is_goals))
         }));
         fields.extend([bar(row, Some(ns)), Field::number(None), Field::number(None)]);
+        fields.push(Field::text(plain(&row.goal.search)));
         Row {
             reference: false,
             fields,

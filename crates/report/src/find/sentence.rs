@@ -14,14 +14,18 @@ pub(super) fn answer(rows: &[FoundRow]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = rows;
     let several_workloads = rows.iter().any(|row| row.workload != rows[0].workload);
+    let several_searches = searches_have_a_goal_in_common(rows);
     while let Some(first) = rest.first() {
         let same = |row: &&FoundRow| (&row.workload, &row.goal) == (&first.workload, &first.goal);
         let count = rest.iter().take_while(same).count();
         let (group, more) = rest.split_at(count);
         rest = more;
-        let at = match several_workloads {
-            true => format!("{}: ", plain(&first.workload)),
-            false => String::new(),
+        let workload = several_workloads.then(|| plain(&first.workload));
+        let search = several_searches.then(|| first.goal.search.clone());
+        let at: Vec<String> = workload.into_iter().chain(search).collect();
+        let at = match at.is_empty() {
+            true => String::new(),
+            false => format!("{}: ", at.join(", ")),
         };
         // The goal stands with the first, which the others follow.
         let goals = std::iter::once(with(&first.goal)).chain(std::iter::repeat(String::new()));
@@ -31,6 +35,14 @@ pub(super) fn answer(rows: &[FoundRow]) -> Vec<String> {
         lines.extend(compared(group).map(|line| format!("{at}{line}")));
     }
     lines
+}
+
+/// Whether the goal does not name the search, as where two differ in their connections alone.
+pub(super) fn searches_have_a_goal_in_common(rows: &[FoundRow]) -> bool {
+    rows.iter().any(|row| {
+        let mut others = rows.iter();
+        others.any(|it| it.goal.text == row.goal.text && it.goal.search != row.goal.search)
+    })
 }
 
 fn carries(row: &FoundRow, goal: &str) -> String {

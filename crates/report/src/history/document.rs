@@ -268,10 +268,13 @@ fn series(history: &History, metric: HistoryMetric) -> Option<Section> {
     Some(section(metric.name(), title(metric), Extent::Short, parts))
 }
 
-/// A number with its interval.
+/// A number with its interval, which one round has not.
 fn shown(point: &PointRow, metric: HistoryMetric) -> String {
     let [value, low, high] = [point.value, point.low, point.high].map(|one| unit(metric).show(one));
-    format!("{value} ({low}-{high})")
+    match point.has_interval() {
+        true => format!("{value} ({low}-{high})"),
+        false => value,
+    }
 }
 
 fn last_change(history: &History, one: &SeriesRow) -> String {
@@ -418,6 +421,7 @@ fn point_row(one: &SeriesRow, at: usize, point: &PointRow) -> Row {
     let text = |text: &str| Field::text(plain(text));
     let number = |value: f64| Field::of(Value::Number(value));
     let change = one.changes.iter().find(|change| change.at == at);
+    let end = |end: f64| Field::number(Some(end).filter(|_| point.has_interval()));
     Row {
         reference: false,
         fields: vec![
@@ -434,8 +438,8 @@ fn point_row(one: &SeriesRow, at: usize, point: &PointRow) -> Row {
             text(point.verdict),
             text(key.unit),
             number(point.value),
-            number(point.low),
-            number(point.high),
+            end(point.low),
+            end(point.high),
             number(point.n as f64),
             Field::number(change.map(|it| it.size)),
             Field::number(change.map(|it| it.low)),

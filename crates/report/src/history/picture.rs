@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::document::{day, name, percent, title, unit, versions};
 use super::view::{ChangeRow, History, PointRow, SeriesRow};
 use crate::html::escaped;
-use crate::number::plain;
+use crate::number::{counted, plain};
 
 /// Width and height of a picture.
 const SIZE: (f64, f64) = (460.0, 220.0);
@@ -181,14 +181,16 @@ fn dot(out: &mut String, series: &SeriesRow, axes: &Axes, (at, point): (usize, &
         _ => "",
     };
     let version = point.version.as_deref().unwrap_or("unknown");
+    let ends = match point.has_interval() {
+        true => format!("{} to {}, ", unit.show(point.low), unit.show(point.high)),
+        false => String::new(),
+    };
     let said = format!(
-        "{}, {}: {} ({} to {}, {} rounds), version {version}, {}",
+        "{}, {}: {} ({ends}{}), version {version}, {}",
         point.record,
         day(&point.started_at),
         unit.show(point.value),
-        unit.show(point.low),
-        unit.show(point.high),
-        point.n,
+        counted(point.n as u64, "round"),
         point.verdict
     );
     let _ = writeln!(

@@ -183,6 +183,13 @@ pub struct LeftOut {
     pub why: String,
 }
 
+impl PointRow {
+    /// Whether low and high are more than the one round itself.
+    pub(super) fn has_interval(&self) -> bool {
+        self.n > 1
+    }
+}
+
 impl History {
     /// Whether any record gave a number.
     pub fn has_points(&self) -> bool {

@@ -48,6 +48,18 @@ fn column(name: &str, title: &str, unit: Unit) -> Column {
     }
 }
 
+/// The overload that a row is of, for eyes where there are several.
+fn overload_column(report: &OverloadReport) -> Column {
+    let extent = match sentence::has_several(&report.contenders) {
+        true => Extent::Short,
+        false => Extent::Data,
+    };
+    Column {
+        extent,
+        ..column("overload", "overload", Unit::Text)
+    }
+}
+
 fn table(name: &'static str, columns: Vec<Column>, rows: Vec<Vec<Field>>) -> Part {
     let row = |fields| Row {
         reference: false,
@@ -110,6 +122,7 @@ fn beyond(report: &OverloadReport) -> Section {
         column("peak_per_s", "peak", Unit::PerSecond),
         column("goodput_at_twice", "goodput at 2 x", Unit::Percent),
         column("recovery", "recovers in", Unit::Text),
+        overload_column(report),
     ];
     let rows = report.contenders.iter().map(beyond_row);
     let parts = vec![table("beyond", columns, rows.collect())];
@@ -141,6 +154,7 @@ fn beyond_row(row: &OverloadRow) -> Vec<Field> {
         known(beyond.peak_per_s.and_then(|it| it.median)),
         known(beyond.goodput_at_twice.and_then(|it| it.median)),
         Field::text(beyond.recovery.clone()),
+        Field::text(plain(&row.overload)),
     ]
 }
 
@@ -162,7 +176,7 @@ fn evidence(report: &OverloadReport) -> Section {
         let all = beyond.classes.iter().map(seen).chain(seldom);
         let all: Vec<String> = all.chain(disturbed).collect();
         if !all.is_empty() {
-            lines.push(Line::new(plain(&row.contender)));
+            lines.push(Line::new(sentence::named(row, &report.contenders)));
             lines.extend(all.into_iter().map(|line| Line::new(line).below()));
         }
     }
@@ -177,6 +191,7 @@ fn evidence(report: &OverloadReport) -> Section {
 fn ladder(report: &OverloadReport) -> Option<Section> {
     let columns = vec![
         column("contender", "contender", Unit::Text),
+        column("workload", "workload", Unit::Text),
         column("clients", "clients", Unit::Count),
         column("ok_per_s", "right answers/s", Unit::PerSecond),
         column("failed_share", "failed", Unit::Percent),
@@ -185,6 +200,7 @@ fn ladder(report: &OverloadReport) -> Option<Section> {
         column("p99_ns", "p99", Unit::Milliseconds),
         column("clients_without", "without answer", Unit::Count),
         column("classes", "what it does", Unit::Text),
+        overload_column(report),
     ];
     let rows: Vec<Vec<Field>> = report
         .contenders
@@ -210,6 +226,7 @@ fn rung_row(row: &OverloadRow, rung: &Rung) -> Vec<Field> {
     };
     vec![
         Field::text(plain(&row.contender)),
+        Field::text(plain(&row.workload)),
         Field::of(Value::Number(f64::from(rung.clients))),
         known(rung.ok_per_s),
         known(rung.failed_share),
@@ -218,6 +235,7 @@ fn rung_row(row: &OverloadRow, rung: &Rung) -> Vec<Field> {
         known(rung.p99_ns.map(|ns| ns as f64)),
         known(rung.clients_without.map(|count| count as f64)),
         Field::text(does),
+        Field::text(plain(&row.overload)),
     ]
 }
 
@@ -254,6 +272,7 @@ fn steps(report: &OverloadReport) -> Section {
             ..column(&name, kind.name(), Unit::Count)
         });
     }
+    columns.push(overload_column(report));
     let rows = report.contenders.iter().flat_map(|row| {
         let ramps = row.ramps.iter();
         ramps.flat_map(move |ramp| {
@@ -285,5 +304,6 @@ fn step_row(row: &OverloadRow, ramp: &OverloadRamp, (at, step): (usize, &Step)) 
     ];
     let counts = Kind::ALL.into_iter().map(|kind| step.failed.of(kind));
     fields.extend(counts.map(|count| Field::of(Value::Number(count as f64))));
+    fields.push(Field::text(plain(&row.overload)));
     fields
 }

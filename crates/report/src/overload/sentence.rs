@@ -7,10 +7,9 @@ use crate::number::{percent, plain, share, whole};
 
 /// One sentence for each contender, then what cannot be said of it, and its ladder.
 pub(super) fn answer(rows: &[OverloadRow]) -> Vec<String> {
-    let several = rows.iter().any(|row| row.workload != rows[0].workload);
     let mut lines = Vec::new();
     for row in rows {
-        let name = named(row, several);
+        let name = named(row, rows);
         match &row.lost {
             Some(why) => lines.push(format!("{name} was not measured: {}.", plain(why))),
             None => lines.push(one(row, &name)),
@@ -27,12 +26,22 @@ pub(super) fn answer(rows: &[OverloadRow]) -> Vec<String> {
     lines
 }
 
-fn named(row: &OverloadRow, several: bool) -> String {
+/// The contender, with the workload and the overload where there are several.
+pub(super) fn named(row: &OverloadRow, rows: &[OverloadRow]) -> String {
+    let workload = rows.iter().any(|it| it.workload != row.workload);
+    let workload = workload.then(|| plain(&row.workload));
+    let overload = has_several(rows).then(|| plain(&row.overload));
+    let at: Vec<String> = workload.into_iter().chain(overload).collect();
     let name = plain(&row.contender);
-    match several {
-        true => format!("{name} ({})", plain(&row.workload)),
-        false => name,
+    match at.is_empty() {
+        true => name,
+        false => format!("{name} ({})", at.join(", ")),
     }
+}
+
+/// Whether a contender goes through several overloads at a workload.
+pub(super) fn has_several(rows: &[OverloadRow]) -> bool {
+    rows.iter().any(|row| row.overload != rows[0].overload)
 }
 
 /// Why it cannot be said whether the contender shows any sign of overload; `None` where it can.

@@ -1,5 +1,6 @@
 //! The command that began a campaign, as a shared copy says it.
 
+use super::homes::without_homes;
 use super::{HIDDEN, NOT_SHARED, is_kept};
 
 /// Flags that a header follows.
@@ -39,7 +40,7 @@ fn without_value(header: &str) -> String {
 }
 
 /// An argument without the folders of its paths, which may name a user or a client:
-/// `--out=/home/me/acme/one` is `--out=one`. Addresses stay.
+/// `--out=/home/me/acme/one` is `--out=one`. Addresses stay, without the home folders in them.
 fn without_folders(argument: &str) -> String {
     let shown: Vec<String> = argument.split(' ').map(of_word).collect();
     shown.join(" ")
@@ -47,7 +48,7 @@ fn without_folders(argument: &str) -> String {
 
 fn of_word(word: &str) -> String {
     if word.contains("://") {
-        return word.to_owned();
+        return without_homes(word);
     }
     let (flag, value) = match word.split_once('=') {
         Some((flag, value)) if flag.starts_with('-') => (format!("{flag}="), value),

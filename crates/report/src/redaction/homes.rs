@@ -9,8 +9,7 @@ pub(super) fn without_homes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(one) = rest.chars().next() {
-        let begins_path = !out.chars().next_back().is_some_and(is_of_path);
-        let home = home(rest).filter(|_| begins_path);
+        let home = home(rest).filter(|_| may_begin(&out));
         let taken = match home {
             Some(home) => {
                 out.push('~');
@@ -24,6 +23,19 @@ pub(super) fn without_homes(text: &str) -> String {
         rest = &rest[taken..];
     }
     out
+}
+
+/// Whether a path may begin behind this text: where no other one goes on, behind the scheme of an
+/// address without a host (`file:///home/me`), and behind the letter of a flag (`-c/home/me/x`).
+fn may_begin(before: &str) -> bool {
+    let word = before.rsplit(|one| !is_of_path(one)).next().unwrap_or("");
+    let mut letters = word.chars();
+    match (letters.next(), letters.next(), letters.next()) {
+        (None, ..) => true,
+        (Some('/'), Some('/'), None) => before.ends_with("://"),
+        (Some('-'), Some(flag), None) => flag.is_ascii_alphabetic(),
+        _ => false,
+    }
 }
 
 /// The length of the home folder that a text begins with.
@@ -56,6 +68,9 @@ mod tests {
             ("--config=/home/me.x/a /Users/jo", "--config=~/a ~"),
             ("root \"/root/site\"; /root", "root \"~/site\"; ~"),
             ("open '/home/ünal/x': no", "open '~/x': no"),
+            ("root file:///home/me/x;", "root file://~/x;"),
+            ("nginx -c/home/me/x -p/root", "nginx -c~/x -p~"),
+            ("a-c/home/me/x -ab/home/me/x", "a-c/home/me/x -ab/home/me/x"),
             (
                 "/rootless/x /srv/home/me/x /home/",
                 "/rootless/x /srv/home/me/x /home/",

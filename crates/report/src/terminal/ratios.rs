@@ -2,9 +2,10 @@
 
 use bakeoff_audit::Verdict;
 
-use super::{LABELS, summed_up};
+use super::names::shortened;
+use super::{LABELS, longest_within, summed_up};
 use crate::document::{Row, Table, Unit};
-use crate::style::{Grid, GridColumn, GridField, Paint, cut, cut_middle};
+use crate::style::{Grid, GridColumn, GridField, Paint, cut};
 use crate::text::{TextOptions, tone_paint};
 use crate::view::{RatioCell, RatioRow, RatioTable, Report};
 
@@ -12,6 +13,8 @@ use crate::view::{RatioCell, RatioRow, RatioTable, Report};
 const NAME_MOST: usize = 18;
 /// Longest name of a contender in the head of a table without.
 const NAME_SHORT: usize = 9;
+/// Shortest form of a workload's name.
+const LABEL_LEAST: usize = 6;
 
 /// How much of a table there is room for.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +48,8 @@ const FORMS: [Form; 4] = [
 /// A table in the form that fits.
 pub(super) struct Drawn<'r> {
     table: &'r RatioTable,
-    grid: Grid,
+    /// The table, or where nothing is left out tables of some contenders each.
+    parts: Vec<Grid>,
     /// Contenders that there was no room for.
     dropped: usize,
     /// The line above where the baseline has no column.
@@ -57,9 +61,10 @@ impl<'r> Drawn<'r> {
     pub(super) fn new(
         report: &Report,
         (ratios, table): (&'r RatioTable, &Table),
-        width: usize,
+        options: TextOptions<'_>,
         explained: bool,
     ) -> Self {
+        let width = options.width;
         let draw = |form: Form| {
             let mut grid = grid(report, ratios, table, form, width);
             if !explained {
@@ -69,29 +74,23 @@ impl<'r> Drawn<'r> {
             }
             grid
         };
-        let mut forms = FORMS.iter().map(|form| (*form, draw(*form)));
+        // The whole answer has intervals in any width.
+        let mut wanted = FORMS.iter().filter(|form| form.ranges || !options.full);
+        let mut forms = wanted.clone().map(|form| (*form, draw(*form)));
         let found = forms.find(|(_, grid)| grid.width() <= width);
-        let last = FORMS[FORMS.len() - 1];
+        let last = *wanted.next_back().unwrap_or(&FORMS[0]);
         let (form, mut grid) = found.unwrap_or_else(|| (last, draw(last)));
-        let mut dropped = 0;
-        // Without a column of the baseline.
-        let mut leader = leader(ratios).map(|index| LABELS + index - 1);
-        while grid.width() > width && grid.columns.len() > LABELS + 1 {
-            let last = grid.columns.len() - 1;
-            // The one that leads stays, wherever the plan has it.
-            let out = match leader == Some(last) {
-                true => last - 1,
-                false => last,
-            };
-            leader = leader.map(|at| at.min(last - 1));
-            let kept: Vec<usize> = (0..=last).filter(|one| *one != out).collect();
-            grid = grid.only(&kept);
-            dropped += 1;
-        }
+        let dropped = match options.full {
+            true => 0,
+            false => drop_contenders(&mut grid, ratios, width),
+        };
         let above = format!("{}, ratio to {}", ratios.title, ratios.baseline);
         Self {
             table: ratios,
-            grid,
+            parts: match options.full {
+                true => grid.split(width),
+                false => vec![grid],
+            },
             dropped,
             above: (!form.baseline).then(|| cut(&crate::number::plain(&above), width)),
         }
@@ -99,20 +98,16 @@ impl<'r> Drawn<'r> {
 
     /// Lines that are no rows.
     pub(super) fn height(&self) -> usize {
-        let heads = self
-            .grid
-            .columns
-            .iter()
-            .map(|column| column.head.len())
-            .max();
+        let columns = self.parts.iter().flat_map(|part| &part.columns);
+        let heads = columns.map(|column| column.head.len()).max();
         heads.unwrap_or(0) + usize::from(self.above.is_some()) + usize::from(self.dropped > 0)
     }
 
     /// At most `most` lines; the rows that do not fit are summed up in the last one.
     pub(super) fn lines(&self, options: TextOptions<'_>, most: usize) -> Vec<String> {
         let heads = self.height();
-        let rows = self.grid.rows.len();
-        let shown = if heads + rows <= most {
+        let rows = self.table.rows.len();
+        let shown = if rows <= most.saturating_sub(heads) {
             rows
         } else {
             most.saturating_sub(heads + 1).min(rows)
@@ -120,14 +115,25 @@ impl<'r> Drawn<'r> {
         let mut lines: Vec<String> = Vec::new();
         let above = self.above.iter();
         lines.extend(above.map(|line| Paint::Bold.on(line, options.colour)));
-        let mut grid = self.grid.clone();
-        grid.rows.truncate(shown);
-        lines.extend(grid.lines(options.colour, false));
+        for (index, part) in self.parts.iter().enumerate() {
+            if index > 0 {
+                lines.push(String::new());
+            }
+            let mut grid = part.clone();
+            grid.rows.truncate(shown);
+            lines.extend(grid.lines(options.colour, false));
+        }
         if shown < rows {
             let rest = &self.table.rows[shown..];
             let noun = if rest.len() == 1 { "row" } else { "rows" };
-            let line = format!("{} more {noun}: {}; --full", rest.len(), summed_up(rest));
-            lines.push(cut(&line, options.width));
+            let more = format!("{} more {noun}", rest.len());
+            let [whole, range, _] = summed_up(rest);
+            let forms = [
+                format!("{more}: {whole}; --full"),
+                format!("{more}: {range}; --full"),
+                format!("{more}: --full"),
+            ];
+            lines.push(longest_within(&forms, options.width));
         }
         if self.dropped > 0 {
             let noun = if self.dropped == 1 {
@@ -140,6 +146,26 @@ impl<'r> Drawn<'r> {
         }
         lines
     }
+}
+
+/// Drops contenders from the right until the grid fits, and counts them. It has no column of the
+/// baseline.
+fn drop_contenders(grid: &mut Grid, ratios: &RatioTable, width: usize) -> usize {
+    let mut dropped = 0;
+    let mut leader = leader(ratios).map(|index| LABELS + index - 1);
+    while grid.width() > width && grid.columns.len() > LABELS + 1 {
+        let last = grid.columns.len() - 1;
+        // The one that leads stays, wherever the plan has it.
+        let out = match leader == Some(last) {
+            true => last - 1,
+            false => last,
+        };
+        leader = leader.map(|at| at.min(last - 1));
+        let kept: Vec<usize> = (0..=last).filter(|one| *one != out).collect();
+        *grid = grid.only(&kept);
+        dropped += 1;
+    }
+    dropped
 }
 
 /// Position of the contender that is best in most rows, of those that are held against the
@@ -170,14 +196,23 @@ fn grid(report: &Report, ratios: &RatioTable, table: &Table, form: Form, width: 
     let kept: Vec<usize> = (0..table.columns.len())
         .filter(|index| *index != LABELS || form.baseline)
         .collect();
+    let most = if form.ranges { NAME_MOST } else { NAME_SHORT };
+    let titles = table.columns.iter().map(|column| column.title.as_str());
+    let names = shortened(&titles.collect::<Vec<_>>(), most);
+    let workloads = ratios
+        .rows
+        .iter()
+        .map(|row| crate::number::plain(&row.workload));
+    let workloads: Vec<String> = workloads.collect();
+    let workloads: Vec<&str> = workloads.iter().map(String::as_str).collect();
+    let workloads = shortened(&workloads, (width / 4).max(LABEL_LEAST));
     let column = |index: &usize| {
         let column = &table.columns[*index];
-        let name = match (*index < LABELS, form.ranges) {
+        let name = match *index < LABELS {
             // The title of the table stands over its labels.
-            (true, _) if form.baseline => column.title.clone(),
-            (true, _) => String::new(),
-            (false, true) => cut_middle(&column.title, NAME_MOST),
-            (false, false) => cut_middle(&column.title, NAME_SHORT),
+            true if form.baseline => column.title.clone(),
+            true => String::new(),
+            false => names[*index].clone(),
         };
         let below = match *index {
             LABELS => "= 1.00",
@@ -193,15 +228,16 @@ fn grid(report: &Report, ratios: &RatioTable, table: &Table, form: Form, width: 
             right: *index > 0,
         }
     };
-    let row = |(row, of): (&Row, &RatioRow)| {
+    let row = |((row, of), workload): ((&Row, &RatioRow), &String)| {
         let field = |index: &usize| match *index {
-            0 => GridField::new(cut(&row.fields[0].shown(Unit::Text), (width / 4).max(6))),
+            0 => GridField::new(workload.clone()),
             index => number(report, (row, of), index, table.columns[index].unit, form),
         };
         kept.iter().map(field).collect()
     };
+    let rows = table.rows.iter().zip(&ratios.rows);
     Grid {
-        rows: table.rows.iter().zip(&ratios.rows).map(row).collect(),
+        rows: rows.zip(&workloads).map(row).collect(),
         columns: kept.iter().map(column).collect(),
     }
 }

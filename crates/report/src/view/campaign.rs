@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Link;
-use crate::number::{bytes, counted, digits, percent, trimmed};
+use crate::number::{bytes, counted, digits, share, trimmed};
 
 /// Requests of a list that a report shows.
 const REQUESTS_SHOWN: usize = 5;
@@ -391,7 +391,7 @@ fn load(label: String, load: &Load) -> LoadFacts {
             arrival,
             ..
         } => {
-            let share = percent(*capacity_share);
+            let share = share(*capacity_share);
             let title = format!(
                 "{share} % of the slowest contender's capacity, {}, {clients_text}",
                 gaps(arrival)
@@ -426,7 +426,7 @@ pub(super) fn short_load(load: &Load) -> String {
     let short = match &load.model {
         LoadModel::Closed { clients } => format!("{clients} c"),
         LoadModel::Open { rate_per_s, .. } => format!("{}/s", trimmed(*rate_per_s)),
-        LoadModel::OpenShare { capacity_share, .. } => format!("{:.0} %", capacity_share * 100.0),
+        LoadModel::OpenShare { capacity_share, .. } => format!("{} %", share(*capacity_share)),
         LoadModel::Sought(_) => "sought".to_owned(),
         LoadModel::Overload(_) => "overload".to_owned(),
     };
@@ -449,4 +449,42 @@ fn trials(cells: &[Cell<'_>]) -> TrialCounts {
         }
     }
     counts
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_plan::Connect;
+
+    use super::*;
+
+    /// Twice the capacity was "100 % of the slowest contender's capacity", and 12.5 % were 12 %.
+    #[test]
+    fn a_load_beyond_the_capacity_is_named_as_one() {
+        let rows = [
+            (0.5, "50 %"),
+            (0.125, "12.5 %"),
+            (1.0, "100 %"),
+            (1.5, "150 %"),
+            (10.0, "1000 %"),
+        ];
+        for (capacity_share, text) in rows {
+            let model = LoadModel::OpenShare {
+                capacity_share,
+                arrival: Arrival::Poisson,
+                clients: 50,
+            };
+            let one = Load {
+                model,
+                streams: 1,
+                requests: None,
+                warmup_s: 1.0,
+                duration_s: 5.0,
+                timeout_s: 10.0,
+                connect: Connect::First,
+            };
+            let facts = load(one.label(), &one);
+            let title = format!("{text} of the slowest contender's capacity, Poisson, 50 clients");
+            assert_eq!((facts.title, facts.short), (title, text.to_owned()));
+        }
+    }
 }
