@@ -274,6 +274,40 @@ fn a_configuration_of_haproxy_runs_with_what_a_trial_needs_changed() {
 }
 
 #[test]
+fn haproxy_answers_from_files_beside_its_configuration() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "haproxy") {
+        return;
+    }
+    let folder = theatre.folder.path().join("etc");
+    std::fs::create_dir_all(folder.join("conf")).unwrap();
+    std::fs::create_dir_all(folder.join("my pages")).unwrap();
+    std::fs::write(folder.join("my pages/hello.html"), "hello").unwrap();
+    std::fs::write(folder.join("conf/hello.html"), "hello").unwrap();
+    let main = folder.join("conf/haproxy.cfg");
+    for (begin, file) in [
+        ("", "hello.html"),
+        ("global\n default-path config\n", "hello.html"),
+        ("global\n default-path parent\n", "\"my pages/hello.html\""),
+        (
+            "global\n default-path origin \"../my pages\"\n",
+            "hello.html",
+        ),
+    ] {
+        let text = format!(
+            "{begin}defaults\n mode http\n timeout client 9s\nfrontend in\n bind :8080\n \
+             http-request return status 200 content-type \"text/html\" file {file}\n"
+        );
+        std::fs::write(&main, text).unwrap();
+        let contender = Contender {
+            replacements: Vec::new(),
+            ..own("haproxy", &main)
+        };
+        run_all(&theatre, &contender, [workload("hello", "/", "hello")]);
+    }
+}
+
+#[test]
 fn a_configuration_of_apache_runs_with_what_a_trial_needs_changed() {
     let theatre = Theatre::new();
     if !is_installed(&theatre, "apache") {

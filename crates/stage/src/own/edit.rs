@@ -336,13 +336,13 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Where a relative path leads, if anything is there, in quotes if it had them; empty for
-    /// others.
+    /// Where a relative path leads, if anything is there, in quotes if it had or needs them; empty
+    /// for others.
     fn beside(&self, text: &str) -> String {
         let path = self.path(text);
         let is_found = !text.starts_with('/') && path.exists();
         let found = path.to_str().filter(|_| is_found).unwrap_or_default();
-        match text.starts_with('"') && is_found {
+        match is_found && (text.starts_with('"') || found.contains(' ')) {
             true => format!("\"{found}\""),
             false => found.to_owned(),
         }
