@@ -326,6 +326,63 @@ fn caddy_keeps_its_keys_in_the_trials_folder() {
 }
 
 #[test]
+fn caddy_keeps_certificates_in_the_trials_folder_by_whatever_module() {
+    let stored = "\tstorage file_system \"/t/trial/run/storage\"";
+    for line in [
+        "storage file_system /keys # ours",
+        "storage file_system \"/the keys\"",
+        "storage file_system {$NO_SUCH_VARIABLE}",
+        "storage file_system {env.KEYS}",
+        "storage {args[0]} {args[1]}",
+        "storage redis",
+        "storage consul http://10.0.0.9:8500",
+        "storage {$NO_SUCH_VARIABLE}",
+    ] {
+        let text = format!("{{\n\t{line}\n}}\n:8081 {{\n}}\n");
+        let now = changed("caddy", &text).unwrap();
+        assert!(now.lines().any(|line| line == stored), "{line}: {now}");
+    }
+    for folder in ["/keys", "\"/the keys\"", "{env.KEYS}/a", "`/a b`"] {
+        let text = format!("{{\n\tstorage file_system {folder} {{ # ours\n\t}}\n}}\n");
+        let now = changed("caddy", &text).unwrap();
+        let begun = format!("{stored} {{ # ours");
+        assert!(now.lines().any(|line| line == begun), "{folder}: {now}");
+    }
+    // In a file or a snippet that is taken in, too.
+    let snippet = "(keys) {\n\tstorage file_system {\n\t\troot /keys\n\t}\n}\n";
+    let now = changed("caddy", snippet).unwrap();
+    assert!(!now.contains("/keys"), "{now}");
+    check_refused(
+        "caddy",
+        &[
+            "\tstorage redis {\n\t\thost 10.0.0.9\n\t}",
+            "\tstorage {$NO_SUCH_VARIABLE} {\n\t}",
+            "\tstorage \\\n\t\tfile_system /keys",
+            "\tstorage file_system \\\n\t\t/keys",
+        ],
+    );
+    let taken_in = changed("caddy", "storage file_system {\n\timport keys\n}\n").unwrap_err();
+    assert!(taken_in.starts_with("line 2: `import keys`: "), "{taken_in}");
+}
+
+#[test]
+fn a_store_is_seen_in_what_caddy_makes_of_a_file() {
+    let server = Servers::new(None).find("caddy").unwrap();
+    let stores = server.own.foreign.stores.as_ref().unwrap();
+    let ours = stores.ours.replace("{{ run }}", RUN);
+    for (adapted, is_ours) in [
+        ("{\"apps\":{}}", true),
+        ("{\"storage\":{\"module\":\"file_system\",\"root\":\"/t/trial/run/s\"}}", true),
+        ("{\"storage\":{\"module\":\"file_system\",\"root\":\"/keys\"}}", false),
+        ("{\"storage\":{\"module\":\"file_system\"}}", false),
+        ("{\"storage\":{\"address\":[{}],\"module\":\"redis\"}}", false),
+        ("{\"body\":\"{\\\"storage\\\":{\\\"a\\\":1}}\"}", true),
+    ] {
+        assert_eq!(stores.are(&ours, adapted), is_ours, "{adapted}");
+    }
+}
+
+#[test]
 fn a_document_root_of_caddy_is_one_however_it_is_quoted() {
     let overlay = "root * \"/t/trial/overlay\"";
     let site = ":8081 {\n%\n}\n";
