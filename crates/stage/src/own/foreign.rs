@@ -23,6 +23,9 @@ pub(crate) struct ForeignTable {
     site: Option<SiteTable>,
     reads: Option<ReadsTable>,
     stores: Option<StoresTable>,
+    /// Its first group that matches is whom requests are answered as where the server runs as
+    /// root, in a line of a file or of `build`.
+    workers: Option<String>,
     #[serde(default)]
     lines: LinesTable,
 }
@@ -56,6 +59,7 @@ pub(crate) struct Foreign {
     pub(super) site: Option<SiteRules>,
     pub(crate) reads: Option<Reads>,
     pub(crate) stores: Option<Stores>,
+    pub(super) workers: Option<Regex>,
     pub(super) lines: Layout,
 }
 
@@ -106,6 +110,8 @@ impl ForeignTable {
                 pattern: with_group("reads.pattern", &reads.pattern)?,
             })
         });
+        let workers = self.workers.as_deref();
+        let workers = workers.map(|text| with_group("workers", text));
         let stores = self.stores.as_ref().map(|stores| {
             Ok::<_, String>(Stores {
                 pattern: with_group("stores.pattern", &stores.pattern)?,
@@ -122,6 +128,7 @@ impl ForeignTable {
             site: self.site.as_ref().map(SiteTable::rules).transpose()?,
             reads: reads.transpose()?,
             stores: stores.transpose()?,
+            workers: workers.transpose()?,
             lines: self.lines.rules()?,
         })
     }
