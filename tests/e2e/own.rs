@@ -230,6 +230,30 @@ fn includes_of_other_folders_and_links_run_and_the_files_stay_as_they_are() {
     assert!(text.contains("/run/ours.log\";"), "{text}");
 }
 
+/// A race for the 403 of a file that the server may not read would say nothing of either.
+#[test]
+fn a_file_that_is_closed_to_nginx_is_named_before_the_first_round() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let page = scene.write("etc/site/index.html", "<!doctype html><title>Ours</title>");
+    std::fs::set_permissions(&page, PermissionsExt::from_mode(0o000)).unwrap();
+    let config = "events {}\nhttp {\n  server { listen 8080; root ROOT; }\n}\n";
+    let root = scene.path("etc/site").display().to_string();
+    scene.write("etc/nginx.conf", &config.replace("ROOT", &root));
+    scene.write("library/workloads/page.toml", &PAGE.replace("h2", "h1"));
+    let plan = "name = \"own\"\nrounds = 1\nrest = \"0s\"\nworkloads = [\"page\"]\n\
+                references = { yardstick = false, origin = false }\n\
+                [[contender]]\nname = \"ours\"\nserver = \"nginx\"\n\
+                config = \"etc/nginx.conf\"\n\
+                [[load]]\nclients = 3\nrequests = 100\ntimeout = \"5s\"\n";
+    scene.write("own.toml", plan);
+    let run = ["run", "./own.toml", "--library", "library", "--out", "own"];
+    let refused = scene.run(&run).expect(2);
+    refused.says(&format!("run `chmod o+r {}`", page.display()));
+}
+
 /// The reading at the end is itself a connection and a request to each of them.
 const OWN_READING: u64 = 1;
 

@@ -15,6 +15,7 @@ use bakeoff_record::Outcome;
 use crate::body::BodyComparison;
 use crate::end::End;
 use crate::ledger::{Answer, Failure, Ledger, Origin};
+use crate::lengths::Lengths;
 use crate::slot::Score;
 use crate::spec::Exchange;
 
@@ -72,6 +73,8 @@ pub(crate) struct Flights {
     free: Vec<u32>,
     waiting: VecDeque<u32>,
     in_flight: u32,
+    /// Requests whose answers may be long; see [`Lengths`].
+    long: u32,
     /// No more streams are to be opened on this connection.
     pub(crate) is_draining: bool,
     /// Requests that the connection carried and the server withdrew.
@@ -92,6 +95,7 @@ struct Place {
     enqueued: u64,
     status: u16,
     state: State,
+    may_be_long: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -105,6 +109,7 @@ enum State {
 /// Where what is read goes.
 pub(crate) struct Sink<'a> {
     pub(crate) ledger: &'a mut Ledger,
+    pub(crate) lengths: &'a mut Lengths,
     pub(crate) exchanges: &'a [Exchange],
     /// When what is read arrived.
     pub(crate) arrived: u64,
@@ -148,6 +153,7 @@ impl Flights {
             free: (0..count).rev().collect(),
             waiting: VecDeque::new(),
             in_flight: 0,
+            long: 0,
             is_draining: false,
             withdrawn: 0,
             answered: 0,
@@ -186,8 +192,13 @@ impl Flights {
         self.in_flight
     }
 
+    /// Whether an answer that may be long is awaited.
+    pub(crate) fn may_be_long(&self) -> bool {
+        self.long > 0
+    }
+
     /// Puts a request behind those that wait. There must be a free place.
-    pub(crate) fn enqueue(&mut self, origin: Origin, now: u64) {
+    pub(crate) fn enqueue(&mut self, origin: Origin, may_be_long: bool, now: u64) {
         let token = self
             .free
             .pop()
@@ -197,7 +208,9 @@ impl Flights {
             enqueued: now,
             status: 0,
             state: State::Waiting,
+            may_be_long,
         };
+        self.long += u32::from(may_be_long);
         self.waiting.push_back(token);
     }
 
@@ -302,6 +315,7 @@ impl Flights {
             let intended = place.flight.origin.intended;
             self.score.add(answer.done.saturating_sub(intended));
         }
+        sink.lengths.note(place.flight.origin.exchange, body_bytes);
         self.answered += 1;
         self.release(token);
     }
@@ -317,6 +331,7 @@ impl Flights {
     fn release(&mut self, token: u32) {
         let place = &mut self.places[token as usize];
         self.in_flight -= u32::from(place.state == State::InFlight);
+        self.long -= u32::from(place.may_be_long);
         place.state = State::Free;
         self.free.push(token);
     }

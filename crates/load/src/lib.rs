@@ -25,6 +25,7 @@ mod flights;
 mod gathering;
 mod greed;
 mod ledger;
+mod lengths;
 mod limits;
 mod line;
 mod link;

@@ -172,7 +172,7 @@ impl<S> Slot<S> {
         if let Requests::One(one) = &mut self.requests {
             let mut flights = Flights::new(streams.max(1));
             if let Some(flight) = one.take() {
-                flights.enqueue(flight.origin, now);
+                flights.enqueue(flight.origin, true, now);
             }
             self.requests = Requests::Many(Box::new(flights));
         }

@@ -10,6 +10,7 @@ use crate::agenda::Agenda;
 use crate::clock::nanos;
 use crate::driver::{Driver, Way};
 use crate::ledger::Ledger;
+use crate::lengths::Lengths;
 use crate::pace::Pace;
 use crate::quic::Quic;
 use crate::share::Share;
@@ -155,6 +156,8 @@ pub(crate) struct Tools {
     pub(crate) quic: Option<Quic>,
     /// Whether the last answer came whole in one read: then a nap delays no body.
     pub(crate) answers_are_short: bool,
+    /// Which answers a nap would keep from coming.
+    pub(crate) lengths: Lengths,
     /// Whether each arrival has a stamp, and no request waits for a server's windows.
     may_be_late: bool,
     /// What the requests that one connection carries at once take at the most, bytes.
@@ -198,6 +201,7 @@ impl Tools {
             }),
             quic,
             answers_are_short: false,
+            lengths: Lengths::new(spec),
             may_be_late: is_stamped && !(is_long && may_be_many),
             asked_bytes_max: longest.unwrap_or(0).saturating_mul(streams),
         }

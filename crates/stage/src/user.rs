@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_plan::Contender;
 use bakeoff_record::Step;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
-use rustix::io::FdFlags;
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
+use rustix::io::{Errno, FdFlags};
 use rustix::process::{Gid, Uid};
 
 use crate::configuration::OWN_FOLDER;
@@ -156,19 +156,21 @@ impl User {
                 .is_ok_and(|real| self.can_come_to(&real) && self.may(&real, READ))
     }
 
-    /// Who owns what keeps this user from reading what is at an absolute path; `None` where nothing
-    /// does.
-    pub(crate) fn kept_out_by(&self, path: &Path) -> Option<String> {
+    /// The user of this name; `None` where there is none, and for root.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        by_name(name).ok().flatten().filter(|user| user.uid != 0)
+    }
+
+    /// What keeps this user from a file or folder at an absolute path, as far as permission bits
+    /// show: that it may not read the file, or enter a folder.
+    pub(crate) fn kept_out_by(&self, path: &Path) -> Option<Closed> {
         let real = path.canonicalize().ok()?;
-        if self.can_read(path) {
-            return None;
-        }
-        let mut folders: Vec<&Path> = real.ancestors().skip(1).collect();
-        folders.reverse();
-        let closed = folders.into_iter().find(|it| !self.may(it, EXECUTE));
-        let owner = closed.unwrap_or(&real).metadata().ok()?.uid();
-        let name = by_uid(owner).ok().flatten().map(|it| it.name);
-        Some(name.unwrap_or_else(|| owner.to_string()))
+        let is_closed = |step: &&Path| {
+            let wanted = if step.is_dir() { EXECUTE } else { READ };
+            !self.may(step, wanted)
+        };
+        let closed = steps(path).into_iter().chain(steps(&real)).find(is_closed);
+        Closed::at(closed?)
     }
 
     /// Whether it may enter every folder on the way to an absolute path.
@@ -234,6 +236,46 @@ impl User {
             named.filter(|(folder, _)| !is_magic && self.may(folder, EXECUTE)),
         )
     }
+}
+
+/// A file or folder that a user may not read or enter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Closed {
+    pub(crate) path: PathBuf,
+    /// Who owns it.
+    pub(crate) owner: String,
+    /// What others lack, as `chmod` takes it.
+    pub(crate) missing: &'static str,
+}
+
+impl Closed {
+    fn at(path: &Path) -> Option<Self> {
+        let metadata = path.metadata().ok()?;
+        Some(Self {
+            path: path.to_owned(),
+            owner: user_name(metadata.uid()),
+            missing: if metadata.is_dir() { "o+x" } else { "o+r" },
+        })
+    }
+}
+
+/// What keeps bakeoff's own user from a file or folder at an absolute path.
+pub(crate) fn keeps_out(path: &Path) -> Option<Closed> {
+    let is_closed = |step: &&Path| {
+        let wanted = match step.is_dir() {
+            true => Access::EXEC_OK,
+            false => Access::READ_OK,
+        };
+        rustix::fs::access(*step, wanted) == Err(Errno::ACCESS)
+    };
+    Closed::at(steps(path).into_iter().find(is_closed)?)
+}
+
+/// The root folder and all others on the way to a path, and what is there.
+fn steps(path: &Path) -> Vec<&Path> {
+    let mut steps: Vec<&Path> = path.ancestors().collect();
+    steps.reverse();
+    steps
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {

@@ -223,6 +223,55 @@ fn a_configuration_of_caddy_runs_with_what_a_trial_needs_changed() {
     );
 }
 
+/// Caddy stores as soon as it checks a file.
+#[test]
+fn caddy_stores_nothing_among_the_users_files() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "caddy") {
+        return;
+    }
+    let folder = theatre.folder.path().join("etc");
+    std::fs::create_dir(&folder).unwrap();
+    let (main, store) = (folder.join("Caddyfile"), folder.join("store"));
+    let root = store.display();
+    let files = [
+        (
+            "options",
+            format!("storage file_system {{\n\troot {root}\n}}\n"),
+        ),
+        ("parts", format!("{{args[0]}} file_system {root}\n")),
+        ("block", format!("root {root}\n")),
+    ];
+    for (name, text) in files {
+        std::fs::write(folder.join(format!("{name}.caddy")), text).unwrap();
+    }
+    let asked = workload("hello", "/", "hello");
+    let checked = |options: &str| {
+        let site = "https://www.example.com:8443 {\n\trespond hello\n}\n";
+        std::fs::write(&main, format!("{{\n{options}\n}}\n{site}")).unwrap();
+        let contender = own("caddy", &main);
+        let contender = Contender {
+            replacements: Vec::new(),
+            ..contender
+        };
+        let prepared = theatre
+            .stage
+            .prepare(&contender, &asked, &theatre.surroundings());
+        let checked = prepared.and_then(|prepared| prepared.check_config());
+        assert!(!store.exists(), "{options}");
+        checked
+    };
+    checked("import options.caddy").unwrap();
+    checked(&format!("storage file_system {root}")).unwrap();
+    let refused = checked("import parts.caddy storage")
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("write `storage file_system`"), "{refused}");
+    let refused = checked("storage file_system {\n\timport block.caddy\n}").unwrap_err();
+    let refused = refused.to_string();
+    assert!(refused.contains("write here what it takes in"), "{refused}");
+}
+
 #[test]
 fn a_configuration_of_haproxy_runs_with_what_a_trial_needs_changed() {
     let theatre = Theatre::new();
@@ -271,6 +320,40 @@ fn a_configuration_of_haproxy_runs_with_what_a_trial_needs_changed() {
     assert!(after("bind :::443").contains("[::1]:"));
     assert!(!after("server old").contains("ssl"));
     assert!(!changes.iter().any(|it| it.before.contains("user admin")));
+}
+
+#[test]
+fn haproxy_answers_from_files_beside_its_configuration() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "haproxy") {
+        return;
+    }
+    let folder = theatre.folder.path().join("etc");
+    std::fs::create_dir_all(folder.join("conf")).unwrap();
+    std::fs::create_dir_all(folder.join("my pages")).unwrap();
+    std::fs::write(folder.join("my pages/hello.html"), "hello").unwrap();
+    std::fs::write(folder.join("conf/hello.html"), "hello").unwrap();
+    let main = folder.join("conf/haproxy.cfg");
+    for (begin, file) in [
+        ("", "hello.html"),
+        ("global\n default-path config\n", "hello.html"),
+        ("global\n default-path parent\n", "\"my pages/hello.html\""),
+        (
+            "global\n default-path origin \"../my pages\"\n",
+            "hello.html",
+        ),
+    ] {
+        let text = format!(
+            "{begin}defaults\n mode http\n timeout client 9s\nfrontend in\n bind :8080\n \
+             http-request return status 200 content-type \"text/html\" file {file}\n"
+        );
+        std::fs::write(&main, text).unwrap();
+        let contender = Contender {
+            replacements: Vec::new(),
+            ..own("haproxy", &main)
+        };
+        run_all(&theatre, &contender, [workload("hello", "/", "hello")]);
+    }
 }
 
 #[test]

@@ -106,7 +106,7 @@ struct Table {
 
 /// How statistics are held against those of other pairs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Scale {
+pub(crate) enum Scale {
     /// As they are: all pairs have equally many rounds.
     Plain,
     /// By the normal deviate that is as rare, for this many degrees of freedom.
@@ -117,7 +117,18 @@ impl Scale {
     /// Statistics nearer to 1 than this are 1.
     const ROOM: f64 = 1e-12;
 
-    fn height(self, statistic: f64) -> f64 {
+    /// For each pair of a family, by how many rounds each has.
+    pub(crate) fn each(rounds: &[usize]) -> Vec<Self> {
+        let is_even = rounds.windows(2).all(|two| two[0] == two[1]);
+        let scale = |rounds: &usize| match is_even {
+            true => Self::Plain,
+            false => Self::Deviate(rounds.saturating_sub(1) as f64),
+        };
+        rounds.iter().map(scale).collect()
+    }
+
+    /// What is held against that of other pairs.
+    pub(crate) fn height(self, statistic: f64) -> f64 {
         match self {
             Self::Plain => statistic,
             // With t^2 = degrees s^2 / (1 - s^2), 1 + t^2 / degrees is 1 / (1 - s^2).
@@ -149,13 +160,10 @@ impl Table {
     fn new(pairs: &[Paired], floor: f64) -> Self {
         let rounds: BTreeSet<u32> = pairs.iter().flat_map(|pair| pair.rounds.clone()).collect();
         let rounds: Vec<u32> = rounds.into_iter().collect();
-        let is_even = pairs.windows(2).all(|two| two[0].len() == two[1].len());
+        let lengths: Vec<usize> = pairs.iter().map(Paired::len).collect();
+        let scales = Scale::each(&lengths);
         let mut columns: Vec<Column> = Vec::new();
-        for (index, pair) in pairs.iter().enumerate() {
-            let scale = match is_even {
-                true => Scale::Plain,
-                false => Scale::Deviate(pair.len().saturating_sub(1) as f64),
-            };
+        for (index, (pair, scale)) in pairs.iter().zip(scales).enumerate() {
             for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
                 columns.push(Column::new(pair, index * 2 + side, sign, floor, scale));
             }

@@ -85,7 +85,8 @@ impl<S> QuicLink<S> {
         if is_shaking {
             self.seen.add(tls::seen());
         }
-        let mut sink = sink(&mut thread.ledger, thread.spec, time);
+        let (ledger, lengths) = (&mut thread.ledger, &mut thread.tools.lengths);
+        let mut sink = sink(ledger, lengths, thread.spec, time);
         polled.add(self.session.poll(flights, &mut quic.memo, &mut sink));
         Ok(())
     }
@@ -101,7 +102,8 @@ impl<S> QuicLink<S> {
             return Polled::default();
         };
         self.session.handle_timeout(quic, now);
-        let mut sink = sink(&mut thread.ledger, thread.spec, ReadTime::at(now));
+        let (ledger, lengths) = (&mut thread.ledger, &mut thread.tools.lengths);
+        let mut sink = sink(ledger, lengths, thread.spec, ReadTime::at(now));
         self.session.poll(flights, &mut quic.memo, &mut sink)
     }
 

@@ -16,6 +16,7 @@ use crate::end::End;
 use crate::flights::{Attempt, Flights, Opened, Sink};
 use crate::greed::Greed;
 use crate::ledger::Ledger;
+use crate::lengths::Lengths;
 use crate::line::{Ciphertext, Line};
 use crate::spec::LoadSpec;
 use crate::thread::{H2, LONG_BYTES_MIN, Thread};
@@ -236,7 +237,7 @@ impl<S> Streams<S> {
         let Some(h2) = &mut tools.h2 else {
             return Ok(false);
         };
-        let mut sink = sink(&mut thread.ledger, thread.spec, time);
+        let mut sink = sink(&mut thread.ledger, &mut tools.lengths, thread.spec, time);
         let bytes = &tools.buffer[..read];
         let broken = self.session.take(flights, bytes, h2, &mut sink).err();
         let more = read == tools.buffer.len() || self.line.ended;
@@ -276,7 +277,7 @@ impl<S> Streams<S> {
         let (Some(h2), Some(tls)) = (&mut tools.h2, &mut self.line.tls) else {
             return Ok(false);
         };
-        let mut sink = sink(&mut thread.ledger, thread.spec, time);
+        let mut sink = sink(&mut thread.ledger, &mut tools.lengths, thread.spec, time);
         let session = &mut self.session;
         let mut broken = None;
         let mut plain = |data: &[u8]| {
@@ -307,7 +308,8 @@ impl<S> Streams<S> {
         let Some(h2) = &mut tools.h2 else {
             return Ok(());
         };
-        let mut sink = sink(&mut thread.ledger, thread.spec, ReadTime::at(now));
+        let (ledger, lengths) = (&mut thread.ledger, &mut tools.lengths);
+        let mut sink = sink(ledger, lengths, thread.spec, ReadTime::at(now));
         let taken = self.session.take(flights, &tools.early, h2, &mut sink);
         taken.map_err(End::H2)
     }
@@ -417,12 +419,18 @@ fn goaway_text(code: ErrorCode, debug: &[u8]) -> Box<str> {
     }
 }
 
-pub(crate) fn sink<'a>(ledger: &'a mut Ledger, spec: &'a LoadSpec, time: ReadTime) -> Sink<'a> {
+pub(crate) fn sink<'a>(
+    ledger: &'a mut Ledger,
+    lengths: &'a mut Lengths,
+    spec: &'a LoadSpec,
+    time: ReadTime,
+) -> Sink<'a> {
     if time.lag > 0 {
         ledger.counts.meter.lagged(time.lag);
     }
     Sink {
         ledger,
+        lengths,
         exchanges: &spec.exchanges,
         arrived: time.arrived,
         now: time.now,

@@ -21,7 +21,10 @@ pub(crate) fn begin<D: Driver>(
     thread.ledger.begin(&mut origin);
     match &mut slot.requests {
         Requests::One(one) => *one = Some(Flight::new(origin)),
-        Requests::Many(flights) => flights.enqueue(origin, now),
+        Requests::Many(flights) => {
+            let may_be_long = thread.tools.lengths.may_be_long(origin.exchange);
+            flights.enqueue(origin, may_be_long, now);
+        }
     }
     match &slot.phase {
         Phase::Ready(Link::Serial(_)) => serial::send(slot, thread, now),

@@ -145,7 +145,8 @@ pub(crate) fn open_streams<D: Driver>(
     };
     if !is_closed_loop {
         // Answers to several that are read together would all get the time of the last one.
-        let is_busy = flights.in_flight() > 1 || flights.has_waiting() || link.has_unsent();
+        let is_busy = flights.in_flight() > 1 || flights.has_waiting() || flights.may_be_long();
+        let is_busy = is_busy || link.has_unsent();
         thread.agenda.watch(&mut slot.is_watched, is_busy);
     }
     slot.note_deadline(thread);
@@ -162,7 +163,8 @@ pub(crate) fn expire<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<
     let Requests::Many(flights) = &mut slot.requests else {
         return;
     };
-    let mut sink = sink(&mut thread.ledger, thread.spec, ReadTime::at(now));
+    let (ledger, lengths) = (&mut thread.ledger, &mut thread.tools.lengths);
+    let mut sink = sink(ledger, lengths, thread.spec, ReadTime::at(now));
     let is_never_allowed = match &slot.phase {
         Phase::Ready(Link::Streams(streams)) => {
             flights.in_flight() == 0 && streams.allows_no_streams()

@@ -191,9 +191,12 @@ fn after_sending<D: Driver>(
     else {
         return;
     };
-    // The rest follows when the socket has room again.
+    // The rest follows when the socket has room again, and that of a long answer when it is read.
     let is_half_sent = !serial.has_sent(flight, thread.spec);
-    thread.agenda.watch(&mut slot.is_watched, is_half_sent);
+    let may_be_long = thread.tools.lengths.may_be_long(flight.origin.exchange);
+    thread
+        .agenda
+        .watch(&mut slot.is_watched, is_half_sent || may_be_long);
     if serial.line.broken.is_some() {
         thread.agenda.leave_unread(slot.index);
     }
@@ -278,6 +281,8 @@ fn go_on<D: Driver>(
         || matches!(&slot.phase, Phase::Ready(Link::Serial(it)) if it.line.is_used_up());
     let (has_ended, is_half_sent) = match (&slot.phase, &slot.requests) {
         (Phase::Ready(Link::Serial(serial)), Requests::One(Some(flight))) => {
+            let exchange = flight.origin.exchange;
+            thread.tools.lengths.note(exchange, serial.body_bytes());
             (serial.line.ended, !serial.has_sent(flight, thread.spec))
         }
         (Phase::Ready(Link::Serial(serial)), _) => (serial.line.ended, false),

@@ -14,12 +14,15 @@ use crate::environment;
 use crate::found::stand_in;
 use crate::statements::{self, Statement};
 use crate::template::Variables;
+use crate::user::{self, Closed, User};
 
 /// Longest text after its changes, bytes: replacements of what others have put there may grow
 /// without end.
 const TEXT_BYTES_MAX: usize = 64 << 20;
 /// Where a site listens that says nothing of it.
 const SITE_PORT: u16 = 80;
+/// Whom servers answer as that say nothing of it.
+const NOBODY_NAME: &str = "nobody";
 /// Nobody answers there.
 const NOBODY: &str = "127.0.0.1:9";
 
@@ -183,7 +186,7 @@ impl<'a> Edit<'a> {
                 changed.push_str(&line[whole.start()..end]);
             } else if let Some(refuse) = &rule.refuse {
                 let said = self.lines[index].was.before.trim();
-                let problem = format!("`{said}`: {}; {}", rule.why, render(refuse)?);
+                let problem = format!("`{said}`: {}; {}", render(&rule.why)?, render(refuse)?);
                 return Err(self.at(index, &problem));
             } else {
                 changed.push_str(&render(&rule.to)?);
@@ -257,7 +260,7 @@ impl<'a> Edit<'a> {
         self.base.join(text.replace("\\ ", " "))
     }
 
-    /// Whether a folder is here that the server's user can read and that has any of what requests
+    /// Whether a folder is here that the server's user can enter and that has any of what requests
     /// come to.
     fn is_served(&self, folder: &Path) -> bool {
         let (user, served) = (self.tools.user, self.tools.served);
@@ -267,18 +270,47 @@ impl<'a> Edit<'a> {
             return true;
         }
         let has_any = served.is_empty() || served.iter().any(|file| folder.join(file).exists());
-        folder.is_dir() && user.is_none_or(|user| user.can_read(folder)) && has_any
+        let is_open = user.is_none_or(|user| user.kept_out_by(folder).is_none());
+        folder.is_dir() && is_open && has_any
     }
 
-    /// To whom a folder that is here is closed, and who owns what closes it.
+    /// To whom a file in a folder is closed that requests come to, and by what.
     fn set_closed(&self, folder: &Path, variables: &mut Variables) {
         let root = self.tools.variables.texts(&["root", "overlay"]);
         let is_ours = root.values().any(|root| folder.starts_with(root));
-        let user = self.tools.user.filter(|_| !is_ours && folder.is_dir());
-        let closed = user.and_then(|user| Some((user.name.clone(), user.kept_out_by(folder)?)));
-        let (user, owner) = closed.unwrap_or_default();
-        variables.set("closed_to", user);
-        variables.set("owner", owner);
+        let mut served = self.tools.served.iter().filter(|_| !is_ours);
+        let closed = served.find_map(|file| self.closed(&folder.join(file)));
+        variables.set("closed_to", closed.as_ref().map_or("", |it| it.0.as_str()));
+        if let Some((_, closed)) = closed {
+            variables.set("closed", closed.path.display().to_string());
+            variables.set("owner", closed.owner);
+            variables.set("missing", closed.missing);
+        }
+    }
+
+    /// What keeps whoever answers requests from a file, and who that is.
+    fn closed(&self, file: &Path) -> Option<(String, Closed)> {
+        let own = rustix::process::geteuid();
+        if self.tools.user.is_none() && !own.is_root() {
+            return Some((user::user_name(own.as_raw()), user::keeps_out(file)?));
+        }
+        let worker = || self.worker();
+        let user = self.tools.user.cloned().or_else(worker)?;
+        let closed = user.kept_out_by(file)?;
+        Some((user.name, closed))
+    }
+
+    /// Whom a server that runs as root answers as; `None` for root, and where nothing is known.
+    fn worker(&self) -> Option<User> {
+        let pattern = self.tools.rules.foreign.workers.as_ref()?;
+        let build = self.tools.variables.texts(&["build"]);
+        let texts = build.values().map(String::as_str);
+        let lines = [self.tools.said.text].into_iter().chain(texts);
+        let mut lines = lines
+            .flat_map(str::lines)
+            .filter(|line| !self.tools.rules.is_comment(line));
+        let name = lines.find_map(|line| pattern.captures(line)?.iter().skip(1).flatten().next());
+        User::named(name.map_or(NOBODY_NAME, |name| name.as_str()))
     }
 
     /// The trial's variables, the groups of a match, where its port leads, and whether this
@@ -336,13 +368,13 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Where a relative path leads, if anything is there, in quotes if it had them; empty for
-    /// others.
+    /// Where a relative path leads, if anything is there, in quotes if it had or needs them; empty
+    /// for others.
     fn beside(&self, text: &str) -> String {
         let path = self.path(text);
         let is_found = !text.starts_with('/') && path.exists();
         let found = path.to_str().filter(|_| is_found).unwrap_or_default();
-        match text.starts_with('"') && is_found {
+        match is_found && (text.starts_with('"') || found.contains(' ')) {
             true => format!("\"{found}\""),
             false => found.to_owned(),
         }

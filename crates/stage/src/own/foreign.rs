@@ -22,6 +22,10 @@ pub(crate) struct ForeignTable {
     stand_ins: Vec<StandInTable>,
     site: Option<SiteTable>,
     reads: Option<ReadsTable>,
+    stores: Option<StoresTable>,
+    /// Its first group that matches is whom requests are answered as where the server runs as
+    /// root, in a line of a file or of `build`.
+    workers: Option<String>,
     #[serde(default)]
     lines: LinesTable,
 }
@@ -35,6 +39,18 @@ struct ReadsTable {
     pattern: String,
 }
 
+/// Where a file would store, in what the program makes of it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoresTable {
+    /// Its first group is what is said of a store, in what the command `own.adapt` prints.
+    pattern: String,
+    /// A template: how that begins where the store is in the trial's folder.
+    ours: String,
+    /// Why a file with another one is refused, and what to do.
+    why: String,
+}
+
 /// `[own.foreign]`, ready to be used.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Foreign {
@@ -42,6 +58,8 @@ pub(crate) struct Foreign {
     pub(super) elsewhere: Elsewhere,
     pub(super) site: Option<SiteRules>,
     pub(crate) reads: Option<Reads>,
+    pub(crate) stores: Option<Stores>,
+    pub(super) workers: Option<Regex>,
     pub(super) lines: Layout,
 }
 
@@ -50,6 +68,24 @@ pub(crate) struct Foreign {
 pub(crate) struct Reads {
     pub(crate) command: Vec<String>,
     pub(crate) pattern: Regex,
+}
+
+/// `[own.foreign.stores]`, ready to be used.
+#[derive(Debug, Clone)]
+pub(crate) struct Stores {
+    pattern: Regex,
+    pub(crate) ours: String,
+    pub(crate) why: String,
+}
+
+impl Stores {
+    /// Whether all that is stored by `adapted`, what the program makes of a file, begins like
+    /// `ours`.
+    pub(crate) fn are(&self, ours: &str, adapted: &str) -> bool {
+        let stores = self.pattern.captures_iter(adapted);
+        let mut said = stores.filter_map(|captures| captures.get(1));
+        said.all(|said| said.as_str().starts_with(ours))
+    }
 }
 
 impl ForeignTable {
@@ -74,6 +110,15 @@ impl ForeignTable {
                 pattern: with_group("reads.pattern", &reads.pattern)?,
             })
         });
+        let workers = self.workers.as_deref();
+        let workers = workers.map(|text| with_group("workers", text));
+        let stores = self.stores.as_ref().map(|stores| {
+            Ok::<_, String>(Stores {
+                pattern: with_group("stores.pattern", &stores.pattern)?,
+                ours: stores.ours.clone(),
+                why: stores.why.clone(),
+            })
+        });
         Ok(Foreign {
             blocks: blocks.transpose()?,
             elsewhere: Elsewhere {
@@ -82,6 +127,8 @@ impl ForeignTable {
             },
             site: self.site.as_ref().map(SiteTable::rules).transpose()?,
             reads: reads.transpose()?,
+            stores: stores.transpose()?,
+            workers: workers.transpose()?,
             lines: self.lines.rules()?,
         })
     }

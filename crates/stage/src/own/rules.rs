@@ -20,7 +20,8 @@ pub(crate) struct OwnTable {
     /// Whether it may also be a folder, with all files below it.
     #[serde(default, rename = "include-folders")]
     include_folders: bool,
-    /// Its first group is the folder that relative paths begin at, in a line of the main file.
+    /// Its first group that matches is the folder that relative paths begin at, in a line of the
+    /// main file; a group `parent` stands for the one above the file's own.
     base: Option<String>,
     /// Lines that are left alone.
     comment: Option<String>,
@@ -245,12 +246,18 @@ impl OwnRules {
         let mut lines = (1..)
             .zip(text.lines())
             .filter(|(_, line)| !self.is_comment(line));
-        let said = lines
-            .find_map(|(number, line)| Some((number, self.base.as_ref()?.captures(line)?.get(1)?)));
+        let said = lines.find_map(|(number, line)| {
+            let captures = self.base.as_ref()?.captures(line)?;
+            let said = match captures.name("parent") {
+                Some(_) => "..",
+                None => captures.iter().skip(1).flatten().next()?.as_str(),
+            };
+            Some((number, said))
+        });
         match said {
             None => (folder.to_owned(), None),
             Some((number, said)) => {
-                let said = said.as_str().trim_matches(['"', '\'']);
+                let said = said.trim_matches(['"', '\'']);
                 (folder.join(said), Some(number))
             }
         }

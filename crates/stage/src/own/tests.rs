@@ -7,6 +7,7 @@ mod taken;
 use bakeoff_plan::Replacement;
 
 use super::*;
+use crate::servers::Servers;
 
 fn rules() -> OwnRules {
     let table = r#"
@@ -53,4 +54,29 @@ fn change_by(
     };
     let changed = files.change(&tools, own)?;
     Ok((files.base, changed))
+}
+
+#[test]
+fn relative_paths_of_haproxy_begin_where_its_file_says() {
+    let rules = Servers::new(None).find("haproxy").unwrap().own.clone();
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    std::fs::create_dir_all(root.join("etc/my errors")).unwrap();
+    let main = root.join("etc/haproxy.cfg");
+    for (said, expected) in [
+        ("", "etc"),
+        ("default-path current", "etc"),
+        ("default-path config", "etc"),
+        ("default-path parent", ""),
+        ("default-path origin \"my errors\"", "etc/my errors"),
+        ("default-path origin ..", ""),
+        ("# default-path parent", "etc"),
+    ] {
+        std::fs::write(&main, format!("global\n    {said}\n")).unwrap();
+        let files = OwnFiles::read(&main, &rules).unwrap();
+        assert_eq!(files.base, root.join(expected), "{said}");
+    }
+    std::fs::write(&main, "global\n default-path origin /none/here\n").unwrap();
+    let error = OwnFiles::read(&main, &rules).unwrap_err().to_string();
+    assert!(error.contains("line 2: "), "{error}");
 }

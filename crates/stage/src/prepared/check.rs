@@ -21,6 +21,7 @@ impl Prepared {
     /// When it refuses; its message is in the error.
     pub fn check_config(&self) -> Result<(), StageError> {
         host::check(Step::CheckConfig)?;
+        check_stores(self)?;
         let Some(check) = &self.server.description.check else {
             return Ok(());
         };
@@ -129,6 +130,26 @@ impl Prepared {
         let message = message.replace(&copies.display().to_string(), "");
         self.configuration.in_users_lines(&message)
     }
+}
+
+/// Looks where a user's own file would store, which no rule may have seen, before the server's
+/// check that may do so.
+fn check_stores(prepared: &Prepared) -> Result<(), StageError> {
+    let rules = &prepared.server.own;
+    let own = prepared.configuration.own();
+    let (Some(own), Some(stores), Some(adapt)) = (own, &rules.foreign.stores, &rules.adapt) else {
+        return Ok(());
+    };
+    let command = prepared.render_all("own.adapt", adapt)?;
+    let ours = std::slice::from_ref(&stores.ours);
+    let ours = prepared.render_all("own.foreign.stores", ours)?;
+    let adapted = prepared.asked(&command)?;
+    // A file of which nothing can be made is for the check.
+    if !adapted.status.success() || stores.are(&ours.concat(), &adapted.text) {
+        return Ok(());
+    }
+    let cause = std::io::Error::other(stores.why.clone());
+    Err(StageError::file(Step::CheckConfig, own.named(), cause))
 }
 
 /// The file and line that a server's message names: `... in /etc/nginx/a.conf:12`.

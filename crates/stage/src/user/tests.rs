@@ -109,9 +109,19 @@ fn permission_bits_show_what_a_user_can_read() {
                 expected,
                 "{folder_mode:o} {file_mode:o}"
             );
-            let owner = stranger().kept_out_by(path);
-            assert_eq!(owner.is_none(), expected, "{owner:?}");
+            let closed = stranger().kept_out_by(path);
+            let closed = closed.map(|it| (it.path, it.missing));
+            let real = folder.path().canonicalize().unwrap();
+            let by = match folder_mode & 0o1 {
+                0 => (real.join("inner"), "o+x"),
+                _ => (real.join("inner/file"), "o+r"),
+            };
+            let names =
+                |(path, missing): (PathBuf, &'static str)| (path.canonicalize().unwrap(), missing);
+            assert_eq!(closed.map(names), (!expected).then_some(by));
         }
+        let enters = stranger().kept_out_by(&inner).is_none();
+        assert_eq!(enters, folder_mode & 0o1 == 0o1, "{folder_mode:o}");
     }
     assert!(!stranger().can_read(Path::new("/no/such/file")));
     let owner = file.metadata().unwrap();

@@ -344,6 +344,38 @@ fn intervals_of_a_table_hold_all_of_it_at_once() {
     );
 }
 
+/// As above where each pair lost a fifth of its rounds, and not the same ones. Each interval of
+/// three rounds or more has two ends.
+#[test]
+#[ignore = "minutes of simulation: make stats-check"]
+fn intervals_of_a_table_with_missing_rounds_hold_all_of_it_at_once() {
+    println!("tables with a fifth missing in which all intervals hold, %, n = 7, 10");
+    let times = 300;
+    for size in &SIZES[..3] {
+        for shape in Shape::ALL {
+            let mut line = format!("  {:4} pairs, {:20}", size.pairs(), shape.name());
+            for rounds in [7, 10] {
+                let label = format!("missing located {size:?} {shape:?} {rounds}");
+                let found = share(times, &label, |random| {
+                    let pairs = campaign(random, *size, rounds, shape, 0.0);
+                    let pairs = spoiled(pairs, random);
+                    let located = locate(&pairs, &size.block_of_pairs(), SEED);
+                    located.iter().flatten().all(|one| {
+                        let (low, high) = (one.held.low, one.held.high);
+                        assert!(low.is_finite() && high.is_finite(), "{pairs:?}");
+                        low <= 0.0 && 0.0 <= high
+                    })
+                });
+                line += &percent(found);
+                let error = (0.05 * 0.95 / times as f64).sqrt();
+                let is_enough = found >= 0.95 - 4.0 * error;
+                assert!(!shape.is_independent() || is_enough, "{label}: {found}");
+            }
+            println!("{line}");
+        }
+    }
+}
+
 /// Pairs that all differ by a little more than what is called equal, at a spread of 1 %.
 #[test]
 #[ignore = "minutes of simulation: make stats-check"]

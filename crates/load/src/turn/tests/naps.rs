@@ -2,7 +2,11 @@
 //!
 //! In all of these tests a request is due every millisecond, which is short enough to be slept.
 
-use super::frames::{INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS, settings};
+use super::frames::{
+    DATA, END_HEADERS, END_STREAM, HEADERS, INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS,
+    STATUS_200, frame, settings,
+};
+use super::server::Asked;
 use super::*;
 use crate::driver::invented::Act;
 use crate::target::Endpoint;
@@ -122,6 +126,53 @@ fn what_may_wait_for_a_window_is_watched() {
     spec.exchanges[0].request = vec![b'x'; 5000].into();
     let server = Server::h2(|asked| asked.hello(us(100)));
     check_naps(&spec, server, us(100), false);
+}
+
+/// A whole response with a body of so many bytes.
+fn long(asked: Asked, after: u64, bytes: usize) -> Vec<Act> {
+    let body = vec![b'x'; bytes];
+    if asked.stream == 0 {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n");
+        return vec![Act::Send(after, [head.into_bytes(), body].concat())];
+    }
+    let head = frame(HEADERS, END_HEADERS, asked.stream, STATUS_200);
+    let parts = body.chunks(16_000);
+    let parts = parts.map(|part| frame(DATA, 0, asked.stream, part));
+    let end = frame(DATA, END_STREAM, asked.stream, b"");
+    let frames = [vec![head], parts.collect(), vec![end]].concat();
+    vec![Act::Send(after, frames.concat())]
+}
+
+#[test]
+fn an_answer_that_may_be_long_is_watched_from_its_request_on() {
+    // Each comes whole in one read, while others are awaited.
+    let after = us(2500);
+    let mut spec = open(1000.0, 8);
+    spec.exchanges[0].body = None;
+    let server = Server::new(|asked| long(asked, after, 40_000));
+    check_naps(&spec, server, after, false);
+    let server = Server::h2(|asked| long(asked, after, 40_000));
+    check_naps(&over_h2(spec.clone(), 1), server, after, false);
+    // The same with short ones, once one has come.
+    check_naps(&spec, Server::after(after), after, true);
+    let server = Server::h2(|asked| asked.hello(after));
+    check_naps(&over_h2(spec, 1), server, after, true);
+}
+
+#[test]
+fn a_long_answer_is_not_slept_past_because_a_short_one_came() {
+    // A long one is always awaited, but for the first millisecond.
+    let mut spec = open(1000.0, 8);
+    let mut other = spec.exchanges[0].clone();
+    other.body = Some(vec![b'x'; 100_000].into());
+    spec.exchanges.push(other);
+    spec.pacing.order = Order::InTurn;
+    let server = Server::new(|asked| match asked.number % 2 {
+        0 => asked.hello(us(100)),
+        _ => long(asked, us(2500), 100_000),
+    });
+    let played = check(&spec, server, &[(Outcome::Ok, 1000)]);
+    assert_eq!(played.notes.blind.get(), 1);
 }
 
 #[test]

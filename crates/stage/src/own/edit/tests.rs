@@ -53,15 +53,15 @@ fn edited(
     }
     variables.set("is_root", true);
     let said = |wanted: &str| own.iter().find(|(name, _)| *name == wanted).map(|it| it.1);
-    let version = said("version").unwrap_or("1.0");
     let user = said("user").map(|name| User {
         name: name.to_owned(),
         uid: 54_321,
         gid: 54_321,
     });
+    let served = Vec::from_iter(said("served").map(PathBuf::from));
     let render = |text: &str, variables: &Variables, configuration: &str| {
         let context = template::Context {
-            version,
+            version: said("version").unwrap_or("1.0"),
             configuration,
             files: &server,
         };
@@ -76,7 +76,7 @@ fn edited(
         user: user.as_ref(),
         taken: &Taken::default(),
         blocks: &server.own.blocks_in(text).map(str::to_owned).collect(),
-        served: &[],
+        served: &served,
         said: Said {
             text,
             defined: &server.own.foreign.lines.defined([text].into_iter()),

@@ -107,37 +107,73 @@ fn what_paths_end_with_is_kept_apart() {
     );
 }
 
-#[test]
-fn a_folder_that_is_closed_to_the_server_is_not_said_to_be_missing() {
+/// A site of one page, and how to set the mode of what is in its folder.
+fn site() -> (tempfile::TempDir, impl Fn(&str, u32)) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("closed/site");
     std::fs::create_dir_all(&root).unwrap();
-    let mode = |path: &Path, mode| {
+    std::fs::write(root.join("index.html"), "ours").unwrap();
+    let at = folder.path().to_owned();
+    let mode = move |name: &str, mode: u32| {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
-        std::fs::set_permissions(path, mode).unwrap();
+        std::fs::set_permissions(at.join(name), mode).unwrap();
     };
-    mode(folder.path(), 0o755);
-    mode(&root, 0o755);
-    let said = |root: &Path| {
-        let line = format!("root {};", root.display());
-        let (now, changes) = edited(&[("user", "web")], "nginx", &line).unwrap();
-        let whys: String = changes.into_iter().map(|it| it.why).collect();
-        (now.contains("/t/trial/overlay"), whys)
-    };
-    mode(&folder.path().join("closed"), 0o700);
-    let (is_replaced, why) = said(&root);
-    assert!(
-        is_replaced && why.contains("user `web` cannot enter"),
-        "{why}"
-    );
-    assert!(
-        why.contains("set `user = \"") && !why.contains("not here"),
-        "{why}"
-    );
-    mode(&folder.path().join("closed"), 0o755);
-    assert_eq!(said(&root), (false, String::new()));
-    let (is_replaced, why) = said(&folder.path().join("none"));
-    assert!(is_replaced && why.contains("is not here"), "{why}");
+    for (name, bits) in [
+        ("", 0o755),
+        ("closed", 0o755),
+        ("closed/site", 0o755),
+        ("closed/site/index.html", 0o644),
+    ] {
+        mode(name, bits);
+    }
+    (folder, mode)
+}
+
+#[test]
+fn a_root_of_nginx_that_is_closed_to_its_user_is_refused() {
+    let (folder, mode) = site();
+    let root = folder.path().join("closed/site");
+    let line = format!("server {{ root {}; }}", root.display());
+    let said = |own: &[(&str, &str)]| changed_with(own, "nginx", &line);
+    let web = [("user", "web"), ("served", "index.html")];
+    for (name, bits, missing) in [
+        ("closed", 0o700, "o+x"),
+        ("closed/site", 0o744, "o+x"),
+        ("closed/site/index.html", 0o600, "o+r"),
+    ] {
+        mode(name, bits);
+        let refused = said(&web).unwrap_err();
+        let closed = folder.path().join(name).display().to_string();
+        assert!(refused.starts_with("line 1: `server { root "), "{refused}");
+        assert!(refused.contains("user `web`"), "{refused}");
+        let remedy = format!("run `chmod {missing} {closed}`");
+        assert!(refused.contains(&remedy), "{refused}");
+        mode(name, if missing == "o+x" { 0o755 } else { 0o644 });
+    }
+    // It need not be listed to be served.
+    mode("closed/site", 0o711);
+    assert!(said(&web).unwrap().contains(&line["server {".len()..]));
+    // What nobody asks for is not in the way.
+    mode("closed", 0o700);
+    let other = [("user", "web"), ("served", "other.html")];
+    assert!(said(&other).unwrap().contains("/t/trial/overlay"));
+    mode("closed", 0o755);
+}
+
+#[test]
+fn a_root_of_nginx_may_be_closed_to_its_workers_alone() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (folder, mode) = site();
+    mode("closed", 0o700);
+    let root = folder.path().join("closed/site");
+    let served = [("served", "index.html")];
+    for (user, is_refused) in [("", true), ("user nobody;", true), ("user root;", false)] {
+        let text = format!("{user} root {};", root.display());
+        let changed = changed_with(&served, "nginx", &text);
+        assert_eq!(changed.is_err(), is_refused, "{user}: {changed:?}");
+    }
 }
 
 #[test]
@@ -322,6 +358,75 @@ fn caddy_keeps_its_keys_in_the_trials_folder() {
         assert_eq!(roots.len(), 2, "{now}");
         assert_eq!(roots[0], stored, "{now}");
         assert_ne!(roots[1], stored, "{now}");
+    }
+}
+
+#[test]
+fn caddy_keeps_certificates_in_the_trials_folder_by_whatever_module() {
+    let stored = "\tstorage file_system \"/t/trial/run/storage\"";
+    for line in [
+        "storage file_system /keys # ours",
+        "storage file_system \"/the keys\"",
+        "storage file_system {$NO_SUCH_VARIABLE}",
+        "storage file_system {env.KEYS}",
+        "storage {args[0]} {args[1]}",
+        "storage redis",
+        "storage consul http://10.0.0.9:8500",
+        "storage {$NO_SUCH_VARIABLE}",
+    ] {
+        let text = format!("{{\n\t{line}\n}}\n:8081 {{\n}}\n");
+        let now = changed("caddy", &text).unwrap();
+        assert!(now.lines().any(|line| line == stored), "{line}: {now}");
+    }
+    for folder in ["/keys", "\"/the keys\"", "{env.KEYS}/a", "`/a b`"] {
+        let text = format!("{{\n\tstorage file_system {folder} {{ # ours\n\t}}\n}}\n");
+        let now = changed("caddy", &text).unwrap();
+        let begun = format!("{stored} {{ # ours");
+        assert!(now.lines().any(|line| line == begun), "{folder}: {now}");
+    }
+    // In a file or a snippet that is taken in, too.
+    let snippet = "(keys) {\n\tstorage file_system {\n\t\troot /keys\n\t}\n}\n";
+    let now = changed("caddy", snippet).unwrap();
+    assert!(!now.contains("/keys"), "{now}");
+    check_refused(
+        "caddy",
+        &[
+            "\tstorage redis {\n\t\thost 10.0.0.9\n\t}",
+            "\tstorage {$NO_SUCH_VARIABLE} {\n\t}",
+            "\tstorage \\\n\t\tfile_system /keys",
+            "\tstorage file_system \\\n\t\t/keys",
+        ],
+    );
+    let taken_in = changed("caddy", "storage file_system {\n\timport keys\n}\n").unwrap_err();
+    assert!(
+        taken_in.starts_with("line 2: `import keys`: "),
+        "{taken_in}"
+    );
+}
+
+#[test]
+fn a_store_is_seen_in_what_caddy_makes_of_a_file() {
+    let server = Servers::new(None).find("caddy").unwrap();
+    let stores = server.own.foreign.stores.as_ref().unwrap();
+    let ours = stores.ours.replace("{{ run }}", RUN);
+    for (adapted, is_ours) in [
+        ("{\"apps\":{}}", true),
+        (
+            "{\"storage\":{\"module\":\"file_system\",\"root\":\"/t/trial/run/s\"}}",
+            true,
+        ),
+        (
+            "{\"storage\":{\"module\":\"file_system\",\"root\":\"/keys\"}}",
+            false,
+        ),
+        ("{\"storage\":{\"module\":\"file_system\"}}", false),
+        (
+            "{\"storage\":{\"address\":[{}],\"module\":\"redis\"}}",
+            false,
+        ),
+        ("{\"body\":\"{\\\"storage\\\":{\\\"a\\\":1}}\"}", true),
+    ] {
+        assert_eq!(stores.are(&ours, adapted), is_ours, "{adapted}");
     }
 }
 

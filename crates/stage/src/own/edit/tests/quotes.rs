@@ -39,6 +39,103 @@ fn haproxy_reads_files_in_quotes_where_they_are() {
     check_kept("  use_backend %[req.hdr(host),map(virt@x,web)]");
 }
 
+/// What a line is in a trial, where relative paths lead from a folder to this file.
+#[track_caller]
+fn check_mapped(folder: &str, file: &str, lines: &[&str]) {
+    let here = tempfile::tempdir().unwrap();
+    let path = here.path().join(folder).join(file);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, "").unwrap();
+    // Of the tests' files relative paths begin in /etc.
+    let relative = format!("..{}", path.display());
+    for line in lines {
+        let with = |path: String| match line.contains("\"@") || path.contains(' ') {
+            true => line
+                .replace("\"@\"", "@")
+                .replace('@', &format!("\"{path}\"")),
+            false => line.replace('@', &path),
+        };
+        let escaped = relative.replace(' ', "\\ ");
+        let text = line
+            .replace("\"@\"", &format!("\"{relative}\""))
+            .replace('@', &escaped);
+        check("haproxy", &text, &with(format!("/etc/{relative}")));
+    }
+}
+
+#[test]
+fn haproxy_takes_what_it_answers_from_beside_the_file() {
+    let lines = [
+        "  http-request return status 200 content-type \"text/html\" file @ if { path / }",
+        "  http-request return status 200 content-type text/html lf-file @",
+        "  http-request return content-type text/html file \"@\" hdr x \"a file b\"",
+        "  http-request deny deny_status 429 errorfile @ if { src 1.2.3.4 }",
+        "  http-response return status 503 file @",
+        "  http-error status 404 content-type text/html file @",
+        "  errorfile 503 @",
+        "  acl x src -f @",
+        "  lua-load @",
+    ];
+    check_mapped("errors", "503.http", &lines);
+    check_mapped("my errors", "503.http", &lines[..3]);
+    for line in [
+        "  http-request return status 200 content-type text/plain string \"the file passwd\"",
+        "  http-request return status 200 content-type text/html file errors/none.html",
+        "  http-request return status 200 content-type text/html file /etc/passwd",
+    ] {
+        check("haproxy", line, line);
+    }
+}
+
+#[test]
+fn haproxy_finds_certificates_below_a_relative_folder() {
+    let here = tempfile::tempdir().unwrap();
+    let folder = format!("..{}", here.path().display());
+    std::fs::write(here.path().join("a.pem"), "").unwrap();
+    let text = format!("  crt-base {folder}\n  bind :8081 ssl crt a.pem");
+    let now = changed("haproxy", &text).unwrap();
+    let expected =
+        format!("  crt-base /etc/{folder}\n  bind 127.0.0.1:8081 ssl crt /etc/{folder}/a.pem\n");
+    assert_eq!(now, expected);
+}
+
+#[test]
+fn haproxy_begins_relative_paths_where_the_file_says() {
+    for (line, expected) in [
+        (
+            "default-path config",
+            "default-path origin \"/t/trial/own/etc\"",
+        ),
+        (
+            "  default-path parent # a",
+            "  default-path origin \"/t/trial/own/etc\" # a",
+        ),
+        (
+            "default-path origin \"/a b\"",
+            "default-path origin \"/t/trial/own/etc\"",
+        ),
+    ] {
+        check("haproxy", line, expected);
+    }
+    let twice = "global\n default-path config\n default-path origin /a";
+    let refused = changed("haproxy", twice).unwrap_err();
+    assert!(
+        refused.contains("line 2: ") && refused.contains("write it once"),
+        "{refused}"
+    );
+    let again = "global\n default-path config\n default-path config";
+    changed("haproxy", again).unwrap();
+    // It is said where a file names others, which bakeoff does not read.
+    let text = "global\nfrontend f\n filter spoe engine e config e.conf";
+    let now = changed_with(&[("version", "2.4.0")], "haproxy", text).unwrap();
+    assert!(
+        now.starts_with("global\n    default-path origin \"/t/trial/own/etc\"\nf"),
+        "{now}"
+    );
+    let old = changed_with(&[("version", "2.2.0")], "haproxy", text).unwrap();
+    assert!(!old.contains("default-path"), "{old}");
+}
+
 #[test]
 fn haproxy_does_without_files_in_quotes_that_are_not_here() {
     check_all(
@@ -79,7 +176,8 @@ fn haproxy_does_without_files_in_quotes_that_are_not_here() {
 
 #[test]
 fn the_first_line_of_a_section_may_end_with_a_comment() {
-    let options = "    no strict-limits\n    ocsp-update.disable on";
+    let options = "    default-path origin \"/t/trial/own/etc\"\n    no strict-limits\n    \
+                   ocsp-update.disable on";
     for begin in ["global", "global # ours", "  global\t#"] {
         let text = format!("{begin}\n  maxconn 9\nfrontend f\n  bind :8081 ssl crt-list /no");
         let now = changed_with(&[("version", "3.0")], "haproxy", &text).unwrap();
