@@ -74,14 +74,7 @@ FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 fuzz:
 	cd fuzz && RUSTFLAGS="$(FUZZ_FLAGS)" $(CARGO) build --release --locked \
 	    --target $(shell rustc -vV | sed -n 's/^host: //p')
-	@set -e; cd fuzz; for target in $(FUZZ_TARGETS); do \
-	    mkdir -p corpus/$$target artifacts/$$target; \
-	    echo "fuzz $$target for $(FUZZ_SECONDS) s"; \
-	    target/*/release/$$target corpus/$$target -artifact_prefix=artifacts/$$target/ \
-	        -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096 >artifacts/$$target/output 2>&1 \
-	        || { tail -n 40 artifacts/$$target/output; exit 1; }; \
-	    grep -o 'DONE.*\|Done .*' artifacts/$$target/output | tail -n 1; \
-	done
+	@printf '%s\n' $(FUZZ_TARGETS) | xargs -P "$$(nproc)" -n 1 fuzz/one.sh $(FUZZ_SECONDS)
 
 # What the rules of comparisons claim, held against simulated campaigns: coverage of intervals,
 # false winners, power. Prints the figures and fails beyond the limits; minutes.
