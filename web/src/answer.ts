@@ -4,10 +4,19 @@
 import { chart } from "./charts/chart.ts";
 import { fitting, forest, forestRows } from "./charts/forest.ts";
 import { element } from "./dom.ts";
-import { times, whole } from "./format.ts";
+import { whole } from "./format.ts";
 import { factsOf, type MetricFacts, METRICS } from "./metrics.ts";
 import type { Finding, Grade, Metric, Report, Weakness } from "./model.ts";
-import { isPlain, type Mark, OPEN, type Ratio, ratiosTo, ratioText, suits } from "./ratios.ts";
+import {
+  isPlain,
+  type Mark,
+  OPEN,
+  pointText,
+  type Ratio,
+  ratiosTo,
+  ratioText,
+  suits,
+} from "./ratios.ts";
 import type { Selection } from "./selection.ts";
 import { named } from "./tables.ts";
 import { isPrinting } from "./theme.ts";
@@ -243,11 +252,10 @@ function comparedIn(selection: Selection, baseline: string, metric: Metric) {
 }
 
 function ratioLine(name: string, its: Ratio[], shownOnly: boolean): HTMLElement {
-  const points = its.map((one) => one.point);
-  const [low, high] = [Math.min(...points), Math.max(...points)];
+  const byPoint = [...its].sort((one, other) => one.point - other.point);
+  const [low = "", high = ""] = [byPoint[0], byPoint.at(-1)].map((one) => one && pointText(one));
   const [only] = its;
-  const same = times(low) === times(high);
-  const range = same ? times(low) : `${times(low).replace("×", "")} to ${times(high)}`;
+  const range = low === high ? low : `${low.replace("×", "")} to ${high}`;
   const value = its.length === 1 && only ? ratioText(only) : range;
   // What is only shown is said where there is room for nothing else, too.
   const classes = shownOnly ? "tile-line is-only-shown" : "tile-line";
