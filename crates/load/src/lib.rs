@@ -60,7 +60,7 @@ pub use spec::{
     BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Speaking, Threads,
     Waiting,
 };
-pub use target::{ConnectTo, Endpoint, Target, TargetError};
+pub use target::{ConnectTo, Endpoint, Target, TargetError, shown_url};
 pub use tls::{TlsSettings, TlsSetupError, TlsVersions, Trust};
 
 /// Why a load could not be carried out at all.

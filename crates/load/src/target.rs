@@ -176,25 +176,27 @@ fn has_port(text: &str) -> bool {
 }
 
 /// `url` with what may let somebody in replaced by dots, which is a user's name and password and
-/// what stands in the query: for messages.
-fn shown(url: &str) -> String {
-    let start = url.find("://").map_or(0, |at| at + 3);
-    let (scheme, rest) = url.split_at(start);
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+/// what stands in the query or fragment: for messages, which end up in logs.
+pub fn shown_url(url: &str) -> String {
+    let (before, behind) = url.split_at(url.find(['?', '#']).unwrap_or(url.len()));
+    let start = before.find("://").map_or(0, |at| at + 3);
+    let (scheme, rest) = before.split_at(start);
+    let end = rest.find('/').unwrap_or(rest.len());
     let (user, rest) = match rest[..end].rfind('@') {
         Some(at) => ("...", &rest[at..]),
         None => ("", rest),
     };
-    match rest.split_once('?') {
-        Some((path, query)) if !query.is_empty() => format!("{scheme}{user}{path}?..."),
-        _ => format!("{scheme}{user}{rest}"),
-    }
+    let behind = match behind.len() {
+        0 | 1 => behind.to_owned(),
+        _ => format!("{}...", &behind[..1]),
+    };
+    format!("{scheme}{user}{rest}{behind}")
 }
 
 /// Cuts a URL into TLS or not, authority, and path with query; the fragment stays with the
 /// client.
 fn split(url: &str) -> Result<(bool, &str, String), TargetError> {
-    let scheme = || TargetError::Scheme(shown(url));
+    let scheme = || TargetError::Scheme(shown_url(url));
     let scheme_end = url.find("://").ok_or_else(scheme)?;
     let secure = match url[..scheme_end].to_ascii_lowercase().as_str() {
         "http" => false,
@@ -206,13 +208,13 @@ fn split(url: &str) -> Result<(bool, &str, String), TargetError> {
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     if authority.contains('@') {
-        return Err(TargetError::UserInfo(shown(url)));
+        return Err(TargetError::UserInfo(shown_url(url)));
     }
     let bare = authority.trim_start_matches(':');
     let malformed =
         bare.is_empty() || authority.starts_with(':') || authority.contains(char::is_whitespace);
     if malformed {
-        return Err(TargetError::Host(shown(url)));
+        return Err(TargetError::Host(shown_url(url)));
     }
     let path = if path.starts_with('/') {
         encoded(path)
@@ -371,6 +373,8 @@ mod tests {
             ("host/?sekret", "host/?..."),
             ("http://user@host/?token=sekret", "http://...@host/?..."),
             ("http://:80/?token=sekret", "http://:80/?..."),
+            ("ftp://host#sekret", "ftp://host#..."),
+            ("app:443/a?to=http://b/sekret", "app:443/a?..."),
         ] {
             let error = Target::resolve(url, ConnectTo::Url).unwrap_err();
             assert!(!format!("{error:?}").contains("sekret"), "{error:?}");

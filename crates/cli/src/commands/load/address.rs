@@ -5,12 +5,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use bakeoff_load::shown_url;
+
 /// The URL that `text` means.
 ///
 /// # Errors
 /// What it could mean instead, and what to write.
 pub(in crate::commands) fn url(text: &str) -> Result<String, String> {
-    let safe = shown(text);
+    let safe = shown_url(text);
     let (authority, path) = cut(&safe);
     // The engine refuses a user's name and password without repeating them.
     if has_scheme(text) || authority.contains('@') {
@@ -53,15 +55,6 @@ pub(in crate::commands) fn url(text: &str) -> Result<String, String> {
         None => Err(format!(
             "`{shown}` may mean http or https: write http://{shown} or https://{shown}"
         )),
-    }
-}
-
-/// A URL for a message, without what stands in its query or fragment: that may let somebody in,
-/// and messages end up in logs.
-pub(in crate::commands) fn shown(url: &str) -> String {
-    match url.find(['?', '#']) {
-        Some(at) if at + 1 < url.len() => format!("{}...", &url[..=at]),
-        _ => url.to_owned(),
     }
 }
 
@@ -169,7 +162,7 @@ mod tests {
                 "{message}"
             );
         }
-        assert_eq!(shown("a/b?"), "a/b?");
+        assert_eq!(shown_url("a/b?"), "a/b?");
         let whole = "localhost:80/?token=sesame";
         assert_eq!(url(whole), Ok(format!("http://{whole}")));
     }

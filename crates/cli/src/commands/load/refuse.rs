@@ -4,10 +4,9 @@
 use std::time::Duration;
 
 use bakeoff_conduct::allowed_cpus;
-use bakeoff_load::Target;
+use bakeoff_load::{Target, shown_url};
 use bakeoff_plan::RateShape;
 
-use super::address;
 use crate::exit;
 use crate::flags::{LoadFlags, Switch};
 
@@ -74,7 +73,7 @@ pub(super) fn tls_in_the_clear(flags: &LoadFlags, target: &Target) -> anyhow::Re
         "{} {} TLS, but {} has none: use an https URL, or leave {} out",
         names.join(", "),
         if names.len() == 1 { "needs" } else { "need" },
-        address::shown(&target.url),
+        shown_url(&target.url),
         if names.len() == 1 { "it" } else { "them" },
     )))
 }

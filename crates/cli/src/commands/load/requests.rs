@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bakeoff_load::{
-    ConnectTo, Exchange, ExpectedStatus, Order, Request, Speaking, Target, TargetError,
+    ConnectTo, Exchange, ExpectedStatus, Order, Request, Speaking, Target, TargetError, shown_url,
 };
 use bakeoff_plan::{Page, parse_request_list};
 use bakeoff_record::{open_regular, read_regular_text};
@@ -125,7 +125,7 @@ impl Asked {
         if first.path != "/" {
             return Err(exit::usage(format!(
                 "with --har a URL only names the server, but {} has a path: leave it out",
-                address::shown(&first.url)
+                shown_url(&first.url)
             )));
         }
         let scheme = if first.secure { "https" } else { "http" };
@@ -219,8 +219,8 @@ impl<'a> Server<'a> {
         target.ok_or_else(|| {
             format!(
                 "{} and {} are on two servers; a load can only have URLs of one server",
-                address::shown(&first.url),
-                address::shown(&url)
+                shown_url(&first.url),
+                shown_url(&url)
             )
         })
     }
