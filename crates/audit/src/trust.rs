@@ -131,15 +131,10 @@ fn is_valid(judged: &JudgedCell<'_>) -> bool {
     judged.judgement.verdicts.of(judged.ranked_by()) == Verdict::Valid
 }
 
-/// Whether it is ranked by a latency that holds the engine's delay.
-fn is_late(judged: &JudgedCell<'_>) -> bool {
-    judged.ranked_by() == Number::Latency && is_upper_bound(judged)
-}
-
 /// Rates and latencies that cannot be believed, with what is most often to blame.
 fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     // A bound has a reason of its own.
-    let is_doubtful = |one: &&&JudgedCell<'_>| !is_valid(one) && !is_late(one);
+    let is_doubtful = |one: &&&JudgedCell<'_>| !is_valid(one) && !is_upper_bound(one);
     let doubtful: Vec<&&JudgedCell<'_>> = contenders.iter().filter(is_doubtful).collect();
     let blames = doubtful
         .iter()
@@ -278,7 +273,7 @@ fn bounds(contenders: &[&JudgedCell<'_>]) -> Option<String> {
         one.rate_bound.is_some() && one.judgement.verdicts.rate <= Verdict::Suspect
     };
     let rates = contenders.iter().filter(is_low).count();
-    let latencies = contenders.iter().filter(|one| is_late(one)).count();
+    let latencies = contenders.iter().filter(|one| is_upper_bound(one)).count();
     let lower = match rates {
         0 => None,
         1 => Some("one rate is a lower bound".to_owned()),
@@ -405,7 +400,7 @@ fn unequal(comparisons: &[Comparison]) -> Vec<Weakness> {
 fn half_is_valid(contenders: &[&JudgedCell<'_>]) -> bool {
     let is_bound = |one: &JudgedCell<'_>| match one.ranked_by() {
         Number::Rate => one.rate_bound.is_some(),
-        _ => is_late(one),
+        _ => is_upper_bound(one),
     };
     let usable = contenders
         .iter()

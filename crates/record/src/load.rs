@@ -273,6 +273,14 @@ impl LoadResult {
         Some(Bounds { low, high })
     }
 
+    /// Latencies without the lateness of the one thread that sent all requests. `None` where that
+    /// was not counted of each, and of several threads, of which each knows its own alone.
+    pub fn punctual(&self) -> Option<&Histogram> {
+        let punctual = &self.schedule.as_ref()?.punctual;
+        let is_whole = punctual.count() > 0 && punctual.count() == self.latency.count();
+        (self.threads == 1 && is_whole).then_some(punctual)
+    }
+
     /// Requests that ended while the window was open, by the clock: what CPU time inside the window
     /// went into. In an open loop these are others than those that were due in it, whose ends may
     /// come after it. `None` where a record does not tell the two apart.

@@ -245,15 +245,10 @@ fn slip(slip: &Histogram) -> Option<Slip> {
     })
 }
 
-/// Latencies without the lateness of the one thread that sent all requests, with requests without
-/// an end at their age. Several threads know only each its own.
+/// Latencies without the lateness of the engine, with requests without an end at their age.
 fn punctual(result: &LoadResult) -> Option<Box<Histogram>> {
+    let mut all = result.punctual()?.clone();
     let kept = result.schedule.as_ref()?;
-    let is_whole = kept.punctual.count() == result.latency.count();
-    if result.threads != 1 || kept.punctual.count() == 0 || !is_whole {
-        return None;
-    }
-    let mut all = kept.punctual.clone();
     let most = kept.slip.max().unwrap_or(0);
     for (age_ns, times) in result.at_least.buckets() {
         all.record_n(age_ns.saturating_sub(most), times);

@@ -5,8 +5,7 @@
 //! that it can be. The least is what is left without the delay, which the engine counts beside it
 //! (`ScheduleKept::punctual`). Neither is ranked by itself; a difference that both ends show is.
 
-use bakeoff_plan::LoadModel;
-use bakeoff_record::{Histogram, LoadResult, TrialRecord};
+use bakeoff_record::{LoadResult, TrialRecord};
 use bakeoff_stats::Paired;
 
 use crate::check::Level;
@@ -38,7 +37,8 @@ pub(super) enum Delay {
 }
 
 impl Delay {
-    pub(super) fn of(left: &Standing, right: &Standing) -> Self {
+    /// That to two sides whose rounds, as they were measured, are `measured`.
+    pub(super) fn of(left: &Standing, right: &Standing, measured: &Paired) -> Self {
         let is_sound = |one: &Standing| one.silence.is_none() || one.late.is_some();
         let is_known = |one: &Standing| is_sound(one) && !one.is_bound;
         let is_late = left.late.is_some() || right.late.is_some();
@@ -46,31 +46,28 @@ impl Delay {
             return Self::Nothing;
         }
         let least = |one: &Standing| one.late.clone().unwrap_or_else(|| one.values.clone());
-        match Paired::new(&left.values, &right.values).mean() > 0.0 {
+        match measured.mean() > 0.0 {
             true => Self::Leaves(Paired::new(&left.values, &least(right)), Side::AtLeast),
             false => Self::Leaves(Paired::new(&least(left), &right.values), Side::AtMost),
         }
     }
 }
 
-/// Whether the latency that the cell is ranked by is an upper bound, because the engine was late.
+/// Whether the cell is ranked by a latency that is an upper bound, because the engine was late.
 pub(crate) fn is_upper_bound(judged: &JudgedCell<'_>) -> bool {
-    least_of(judged, Metric::LatencyP99Ns).is_some()
+    let verdict = judged.judgement.verdicts.of(Number::Latency);
+    judged.ranked_by() == Number::Latency && verdict == Verdict::Suspect && is_all(judged)
 }
 
 /// The least that the latency of each round can be, where the engine's delay is all that keeps
 /// enough rounds from being believed.
 pub(super) fn least_of(judged: &JudgedCell<'_>, metric: Metric) -> Option<Vec<(u32, f64)>> {
     let quantile = metric.measure().quantile()?;
-    let trial = judged.cell.trials.first()?;
-    let is_closed = matches!(trial.load.model, LoadModel::Closed { .. });
-    let verdict = judged.judgement.verdicts.of(Number::Latency);
-    if is_closed || verdict != Verdict::Suspect || !is_all(judged) {
+    if !is_upper_bound(judged) {
         return None;
     }
-    let usable = judged.usable(Number::Latency);
     let least = |(trial, judgement): &(&TrialRecord, Judgement)| {
-        let is_usable = usable.trials.iter().any(|one| std::ptr::eq(*one, *trial));
+        let is_usable = judgement.level(Number::Latency) < Level::Disturbed;
         let result = trial.result.as_ref().filter(|_| is_usable)?;
         let value = metric.measure().of(trial).ok()?;
         let least = match is_late(judgement) {
@@ -115,12 +112,8 @@ fn is_late(judgement: &Judgement) -> bool {
     all && DELAYS.into_iter().any(is_late)
 }
 
-/// What an engine that is never late would have seen at the least; of several threads each knows
-/// only its own delay, and the server is the same.
+/// What an engine that is never late would have seen at the least.
 fn least_of_result(result: &LoadResult, quantile: f64) -> f64 {
-    let kept = result.schedule.as_ref().map(|kept| &kept.punctual);
-    let is_whole = |punctual: &&Histogram| punctual.count() == result.latency.count();
-    let known = kept.filter(is_whole).filter(|_| result.threads == 1);
-    let least = known.and_then(|punctual| punctual.quantile(quantile));
+    let least = result.punctual().and_then(|it| it.quantile(quantile));
     least.map_or(LEAST_NS, |ns| (ns as f64).max(LEAST_NS))
 }
