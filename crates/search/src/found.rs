@@ -355,21 +355,50 @@ fn of_bounds(
         }
         (None, _) => {
             let least = progress.range(goal, closed_per_s).least;
-            let needs = match progress.is_least_needed(goal, closed_per_s) {
-                true => {
+            let more = match failures_at(progress, goal, least) {
+                Some(share) => format!(": {} % of the requests fail there", percent(share)),
+                None if progress.is_least_needed(goal, closed_per_s) => {
                     ": at a lower one a trial has too few requests for the quantile, so give it a \
                      longer --duration"
+                        .to_owned()
                 }
-                false => "",
+                None => String::new(),
             };
             let why = format!(
-                "missed at {} requests/s too, the lowest rate tried{needs}",
+                "missed at {} requests/s too, the lowest rate tried{more}",
                 shown(least)
             );
             (Some(Irregular::NoLower), Some(why))
         }
         (Some(_), None) => (Some(Irregular::NoUpper), None),
     }
+}
+
+/// The share of the requests due that failed at a rate, median of the trials there, if failures are
+/// why each of them missed the goal: then a longer trial or a lower rate would not help.
+fn failures_at(progress: &Progress<'_>, goal: &Goal, rate: f64) -> Option<f64> {
+    let here = of_servers(progress, goal).filter(|(trial, _)| trial.rate_per_s == rate);
+    let missed: Vec<(&Seen, Judged)> = here
+        .filter(|(_, judged)| matches!(judged, Judged::Exceeds(_)))
+        .collect();
+    let by_failures = |(_, judged): &(&Seen, Judged)| *judged == Judged::Exceeds(Why::Failures);
+    if !missed.iter().all(by_failures) {
+        return None;
+    }
+    let mut shares: Vec<f64> = missed
+        .iter()
+        .filter_map(|(trial, _)| failed_share(trial.measured()?))
+        .collect();
+    shares.sort_by(f64::total_cmp);
+    shares.get(shares.len() / 2).copied()
+}
+
+/// A share in percent, to two digits.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let decimals = (1.0 - percent.log10().floor()).clamp(0.0, 6.0);
+    let scale = 10_f64.powf(decimals);
+    format!("{}", (percent * scale).round() / scale)
 }
 
 /// Why nothing goes on, where its name does not say it: `is_missing` where longer trials are.

@@ -244,6 +244,9 @@ fn a_server_that_fails_at_any_rate_has_a_capacity_where_that_is_allowed() {
     let found = search(&load, sim);
     assert_eq!(found[0].irregular, Some(Irregular::NoLower));
     assert_eq!(found[0].standing.lower_per_s, None);
+    // A longer trial or a lower rate would not help, so neither is advised.
+    let why = found[0].why.as_deref().unwrap();
+    assert!(why.ends_with(" % of the requests fail there"), "{why}");
     let (lower, upper) = bounds(&found[1]);
     assert!(lower > 720.0 && upper < 820.0, "{lower} to {upper}");
     let achieved = found[1].standing.achieved_per_s.unwrap();
