@@ -4,7 +4,7 @@ use super::goodput::{CARRIED, collapse};
 use super::pace::{Pace, pace};
 use super::series::{Kind, Part, Series, Step};
 use super::{OverloadClass, OverloadFound, ends};
-use crate::figures::{milliseconds, percent, seconds};
+use crate::figures::{milliseconds, percent, rate, seconds};
 use crate::limits::send_lag_allowed_ns;
 
 /// Share of the requests due from which a way to fail is what the server does.
@@ -295,9 +295,9 @@ pub(super) fn never_beyond(series: &Series) -> Option<String> {
     let carried = most.ok_per_s? >= CARRIED * most.rate_per_s;
     carried.then(|| {
         format!(
-            "what it does beyond its capacity: it carried {:.0}/s, {} of what was taken as its \
+            "what it does beyond its capacity: it carried {}/s, {} of what was taken as its \
              capacity; take a higher --capacity",
-            most.ok_per_s.unwrap_or(0.0),
+            rate(most.ok_per_s.unwrap_or(0.0)),
             percent(most.share)
         )
     })

@@ -4,7 +4,7 @@
 use super::classes::{PARTS_LEAST, SHARE};
 use super::ends;
 use super::series::{Kind, Part, Series, Step};
-use crate::figures::percent;
+use crate::figures::{percent, rate};
 
 /// Shares of the capacity that count as twice.
 const TWICE: std::ops::RangeInclusive<f64> = 1.8..=2.2;
@@ -78,9 +78,10 @@ pub(super) fn collapse(series: &Series, step: &Step) -> Option<String> {
     let has_collapsed = ok < COLLAPSED * peak || has_collapsed_at_twice(series, step, ok / peak);
     (asked_enough && all_sent && has_collapsed).then(|| {
         format!(
-            "right answers fell to {:.0}/s, {} of the peak of {peak:.0}/s,",
-            ok,
-            percent(ok / peak)
+            "right answers fell to {}/s, {} of the peak of {}/s,",
+            rate(ok),
+            percent(ok / peak),
+            rate(peak)
         )
     })
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::OverloadClass;
 use super::series::{Kind, Kinds};
-use crate::figures::{milliseconds, percent};
+use crate::figures::{count, milliseconds, percent};
 use crate::limits::ENGINE_BUSY_INVALID;
 
 /// Share of the requests from which a way to fail is what the server does.
@@ -231,7 +231,7 @@ fn summary(rungs: &[Rung], first_p99: Option<u64>) -> Vec<String> {
         };
         let last = rungs.iter().rfind(|rung| rung.classes.contains(&class));
         let last = last.unwrap_or(from);
-        let clients = from.clients;
+        let (clients, most) = (clients_of(from), clients_of(last));
         let verb = class.verb();
         let without = last.clients_without.unwrap_or(0);
         lines.push(match (class, first_p99.zip(last.p99_ns)) {
@@ -239,30 +239,26 @@ fn summary(rungs: &[Rung], first_p99: Option<u64>) -> Vec<String> {
                 if has_left(last) && (p99 as f64) < SLOWER * first as f64 =>
             {
                 format!(
-                    "{verb} from {clients} clients on: {without} of {} have no answer",
-                    last.clients
+                    "{verb} from {clients} clients on: {} of {most} have no answer",
+                    count(without)
                 )
             }
-            (OverloadClass::Stall, _) if last.failed.sum() == 0 => format!(
-                "{verb} from {clients} clients on: none of {} has an answer",
-                last.clients
-            ),
+            (OverloadClass::Stall, _) if last.failed.sum() == 0 => {
+                format!("{verb} from {clients} clients on: none of {most} has an answer")
+            }
             (OverloadClass::Queue, Some((first, p99))) => format!(
-                "{verb} from {clients} clients on: p99 goes from {} to {} with {}",
+                "{verb} from {clients} clients on: p99 goes from {} to {} with {most}",
                 milliseconds(first as f64),
-                milliseconds(p99 as f64),
-                last.clients
+                milliseconds(p99 as f64)
             ),
             (OverloadClass::Crash, _) => format!("{verb} under {clients} clients"),
             (OverloadClass::Queue | OverloadClass::Stall | OverloadClass::Collapse, _) => format!(
-                "{verb} from {clients} clients on, and {} of the requests fail with {}",
-                percent(last.failed_share.unwrap_or(0.0)),
-                last.clients
+                "{verb} from {clients} clients on, and {} of the requests fail with {most}",
+                percent(last.failed_share.unwrap_or(0.0))
             ),
             _ => format!(
-                "{verb} from {clients} clients on: {} of the requests with {}",
-                percent(share_of(last, class)),
-                last.clients
+                "{verb} from {clients} clients on: {} of the requests with {most}",
+                percent(share_of(last, class))
             ),
         });
     }
@@ -271,13 +267,19 @@ fn summary(rungs: &[Rung], first_p99: Option<u64>) -> Vec<String> {
         lines.extend(measured.clone().next_back().map(as_few));
     }
     // One that was measured all the same.
-    let doubted = measured.find_map(|rung| Some((rung.clients, rung.why.as_ref()?)));
+    let doubted = measured.find_map(|rung| Some((clients_of(rung), rung.why.as_ref()?)));
     lines.extend(doubted.map(|(clients, why)| format!("with {clients} clients: {why}")));
     for rung in rungs.iter().filter(|rung| rung.rounds == 0) {
         let why = rung.why.as_deref().unwrap_or("it was not measured");
-        lines.push(format!("{} clients were not measured: {why}", rung.clients));
+        let clients = clients_of(rung);
+        lines.push(format!("{clients} clients were not measured: {why}"));
     }
     lines
+}
+
+/// Its number of clients as text.
+fn clients_of(rung: &Rung) -> String {
+    count(u64::from(rung.clients))
 }
 
 /// What a rung does in which no class was found.
@@ -286,15 +288,15 @@ fn as_few(most: &Rung) -> String {
         return format!(
             "{} of the requests of {} clients failed, in none of the ways that have a name",
             percent(failed),
-            most.clients
+            clients_of(most)
         );
     }
     let without = most.clients_without.filter(|without| *without > 0);
     let without = without.map_or(String::new(), |without| {
-        format!(", but for {without} without an answer")
+        format!(", but for {} without an answer", count(without))
     });
     format!(
         "answers {} clients as it answers few{without}",
-        most.clients
+        clients_of(most)
     )
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::goodput::{Misjudged, misjudged};
 use super::{OverloadClass, OverloadRamp};
+use crate::figures;
 
 /// What a contender does beyond its capacity, over all rounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -22,7 +23,7 @@ pub struct Beyond {
     pub recovery_s: Option<Spread>,
     /// The same as text.
     pub recovery: String,
-    /// What cannot be said, and why; each once.
+    /// What cannot be said, and why; each once, with the rounds where others can say it.
     pub unsaid: Vec<String>,
 }
 
@@ -93,14 +94,9 @@ pub fn judge_rounds(ramps: &[OverloadRamp], shares: &[f64]) -> Beyond {
     };
     let recoveries = measured.iter().filter_map(|ramp| ramp.recovery);
     let recovery_s = Spread::of_times(recoveries.map(super::Recovery::seconds).collect());
-    let mut unsaid: Vec<String> = Vec::new();
-    for why in ramps.iter().flat_map(|ramp| &ramp.unsaid) {
-        if !unsaid.contains(why) {
-            unsaid.push(why.clone());
-        }
-    }
     let peak_per_s = spread(&|ramp| ramp.peak_per_s);
     let peak = peak_per_s.and_then(|peak| peak.median);
+    let mut unsaid = unsaid(ramps);
     unsaid.extend(why_not_twice(&measured, peak, !classes.is_empty()));
     Beyond {
         rounds,
@@ -114,6 +110,35 @@ pub fn judge_rounds(ramps: &[OverloadRamp], shares: &[f64]) -> Beyond {
     }
 }
 
+/// What the rounds cannot say, each once; first what none of them can.
+fn unsaid(ramps: &[OverloadRamp]) -> Vec<String> {
+    let mut by_why: Vec<(&str, Vec<u32>)> = Vec::new();
+    for ramp in ramps {
+        for why in &ramp.unsaid {
+            match by_why.iter_mut().find(|(other, _)| other == why) {
+                Some((_, rounds)) => rounds.push(ramp.round),
+                None => by_why.push((why, vec![ramp.round])),
+            }
+        }
+    }
+    by_why.sort_by_key(|(_, rounds)| rounds.len() < ramps.len());
+    let all = by_why.into_iter();
+    all.map(|(why, rounds)| format!("{why}{}", in_rounds(&rounds, ramps.len())))
+        .collect()
+}
+
+/// ` (in round 2)`, or nothing where it holds for all of them.
+fn in_rounds(rounds: &[u32], of: usize) -> String {
+    let shown: Vec<String> = rounds.iter().map(u32::to_string).collect();
+    match shown.split_last() {
+        Some((last, others)) if shown.len() < of => match others {
+            [] => format!(" (in round {last})"),
+            _ => format!(" (in rounds {} and {last})", others.join(", ")),
+        },
+        _ => String::new(),
+    }
+}
+
 /// Why the result at twice the capacity is not known, where something else was taken as the
 /// capacity.
 fn why_not_twice(
@@ -121,23 +146,28 @@ fn why_not_twice(
     peak_per_s: Option<f64>,
     has_classes: bool,
 ) -> Option<String> {
-    let mut series = ramps.iter().filter_map(|ramp| ramp.series.as_ref());
-    let found = series.find_map(|series| misjudged(series, peak_per_s))?;
+    let found = |ramp: &OverloadRamp| misjudged(ramp.series.as_ref()?, peak_per_s);
+    let all: Vec<(u32, Misjudged)> = ramps
+        .iter()
+        .filter_map(|ramp| Some((ramp.round, found(ramp)?)))
+        .collect();
+    let rounds: Vec<u32> = all.iter().map(|(round, _)| *round).collect();
     let shown = |rate: f64| match rate {
-        rate if rate >= 100.0 => format!("{rate:.0}"),
+        rate if rate >= 100.0 => figures::rate(rate),
         rate => format!("{rate:.1}"),
     };
     let peak = shown(peak_per_s?);
-    let (gave, taken) = match found {
+    let (gave, taken) = match all.first()?.1 {
         // A server without a class was never beyond its capacity, and each round says so.
         Misjudged::TooLow(_) if !has_classes => return None,
         Misjudged::TooLow(taken) => (format!("it gave {peak}/s"), taken),
         Misjudged::TooHigh(taken) => (format!("no step gave more than {peak}/s"), taken),
     };
-    let taken = shown(taken);
+    let (taken, in_rounds) = (shown(taken), in_rounds(&rounds, ramps.len()));
+    let advised = peak.replace(',', "");
     Some(format!(
-        "what it does at twice its capacity: {gave}, and {taken}/s was taken as its capacity; \
-         take --capacity {peak}"
+        "what it does at twice its capacity{in_rounds}: {gave}, and {taken}/s was taken as its \
+         capacity; take --capacity {advised}"
     ))
 }
 

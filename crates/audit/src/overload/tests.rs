@@ -99,6 +99,29 @@ fn a_healthy_server_has_no_class() {
     assert!(why.contains("a higher --capacity"), "{why}");
 }
 
+/// One round that could not say it does not contradict those that could.
+#[test]
+fn what_some_rounds_cannot_say_names_these_rounds() {
+    let round = |number: u32, unsaid: &[&str]| {
+        let mut ramp = check(&series(&|_, _, _| ()), &[]);
+        ramp.round = number;
+        ramp.unsaid = unsaid.iter().map(|why| (*why).to_owned()).collect();
+        ramp
+    };
+    let some = [
+        round(1, &["how it ends"]),
+        round(2, &["why it slows", "how it ends"]),
+        round(3, &["how long it took", "how it ends", "why it slows"]),
+    ];
+    let unsaid = judge_rounds(&some, &SHARES).unsaid;
+    let expected = [
+        "how it ends",
+        "why it slows (in rounds 2 and 3)",
+        "how long it took (in round 3)",
+    ];
+    assert_eq!(unsaid, expected);
+}
+
 /// A hundred clients of a server that takes its time do not show what it can do.
 #[test]
 fn a_capacity_that_was_taken_too_low_says_nothing_of_twice_the_capacity() {
@@ -119,7 +142,7 @@ fn a_capacity_that_was_taken_too_low_says_nothing_of_twice_the_capacity() {
     assert_eq!(
         rounds.unsaid,
         [
-            "what it does at twice its capacity: it gave 1600/s, and 1000/s was taken as its \
+            "what it does at twice its capacity: it gave 1,600/s, and 1,000/s was taken as its \
              capacity; take --capacity 1600"
         ]
     );
@@ -279,9 +302,9 @@ fn gives(at_150: u64, at_twice: impl Fn(f64) -> u64) -> Series {
 fn goodput_below_80_percent_of_its_peak_at_twice_the_capacity_is_a_collapse() {
     use OverloadClass::{Collapse, Queue};
     for (most, goodput, what) in [
-        (400, 0.4, "fell to 400/s, 40 % of the peak of 1000/s"),
-        (700, 0.7, "fell to 700/s, 70 % of the peak of 1000/s"),
-        (790, 0.79, "fell to 790/s, 79 % of the peak of 1000/s"),
+        (400, 0.4, "fell to 400/s, 40 % of the peak of 1,000/s"),
+        (700, 0.7, "fell to 700/s, 70 % of the peak of 1,000/s"),
+        (790, 0.79, "fell to 790/s, 79 % of the peak of 1,000/s"),
     ] {
         let judged = check(&gives(1000, |_| most), &[Queue, Collapse]);
         assert_eq!(judged.goodput_at_twice, Some(goodput));

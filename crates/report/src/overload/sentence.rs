@@ -3,7 +3,7 @@
 use bakeoff_audit::overload::{ClassSeen, OverloadClass};
 
 use super::view::OverloadRow;
-use crate::number::{percent, plain, share, whole};
+use crate::number::{plain, share, whole};
 
 /// One sentence for each contender, then what cannot be said of it, and its ladder.
 pub(super) fn answer(rows: &[OverloadRow]) -> Vec<String> {
@@ -76,10 +76,10 @@ fn one(row: &OverloadRow, name: &str) -> String {
         false => "",
     };
     let goodput = beyond.goodput_at_twice.and_then(|share| share.median);
-    let goodput = goodput.map_or(String::new(), |share| {
+    let goodput = goodput.map_or(String::new(), |of_peak| {
         format!(
             " At twice its capacity it gives {} % of its peak.",
-            percent(share)
+            share(of_peak)
         )
     });
     let recovery = match (ended, beyond.recovery.as_str()) {

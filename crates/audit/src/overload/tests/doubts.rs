@@ -146,7 +146,7 @@ fn a_capacity_that_was_said_too_high_says_nothing_of_twice_the_capacity() {
     assert_eq!(
         judge_rounds(&[said], &SHARES).unsaid,
         [
-            "what it does at twice its capacity: no step gave more than 600/s, and 1000/s was \
+            "what it does at twice its capacity: no step gave more than 600/s, and 1,000/s was \
              taken as its capacity; take --capacity 600"
         ]
     );

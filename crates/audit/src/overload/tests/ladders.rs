@@ -80,7 +80,7 @@ fn a_ladder_says_who_refuses_and_who_slows() {
     assert_eq!(refuses.rungs[1].classes, [OverloadClass::Refuse]);
     assert_eq!(
         refuses.summary,
-        ["refuses connections from 1000 clients on: 91 % of the requests with 1000"]
+        ["refuses connections from 1,000 clients on: 91 % of the requests with 1,000"]
     );
     let slows = judged(&[
         rung(10, 10_000, 1, none),
@@ -89,7 +89,7 @@ fn a_ladder_says_who_refuses_and_who_slows() {
     ]);
     assert_eq!(slows.rungs[2].classes, [OverloadClass::Queue]);
     assert!(
-        slows.summary[0].starts_with("slows down from 1000 clients on: p99 goes from 1.00 ms"),
+        slows.summary[0].starts_with("slows down from 1,000 clients on: p99 goes from 1.00 ms"),
         "{:?}",
         slows.summary
     );
@@ -123,7 +123,7 @@ fn what_fails_otherwise_is_no_health_and_an_engine_at_its_limit_is_named() {
     for outcome in [Outcome::WrongBody, Outcome::Local] {
         let ladder = judged(&[few(), rung(1000, 6_000, 1, (outcome, 4_000))]);
         assert_eq!(ladder.rungs[1].classes, [], "{outcome:?}");
-        let expected = "40 % of the requests of 1000 clients failed, in none of the ways";
+        let expected = "40 % of the requests of 1,000 clients failed, in none of the ways";
         assert!(ladder.summary[0].starts_with(expected), "{ladder:?}");
     }
     let (clients, mut busy) = rung(1000, 9_900, 1, (Outcome::Reset, 0));
@@ -136,7 +136,7 @@ fn what_fails_otherwise_is_no_health_and_an_engine_at_its_limit_is_named() {
     let ladder = judged(&[few(), (clients, busy)]);
     let last = ladder.summary.last().unwrap();
     assert!(
-        last.starts_with("with 1000 clients: the load engine was at its own limit"),
+        last.starts_with("with 1,000 clients: the load engine was at its own limit"),
         "{last}"
     );
 }
@@ -157,20 +157,20 @@ fn clients_that_are_left_waiting_are_not_answered() {
     assert_eq!(hangs.rungs[1].classes, [OverloadClass::Stall]);
     assert_eq!(
         hangs.summary,
-        ["stalls from 10000 clients on: none of 10000 has an answer"]
+        ["stalls from 10,000 clients on: none of 10,000 has an answer"]
     );
     let some = judged(&[few(), left(10_000, 10_000, 1, 9_000)]);
     assert_eq!(some.rungs[1].classes, [OverloadClass::Queue]);
     assert_eq!(
         some.summary,
-        ["slows down from 10000 clients on: 9000 of 10000 have no answer"]
+        ["slows down from 10,000 clients on: 9,000 of 10,000 have no answer"]
     );
     // One in a thousand is no class, and is said.
     let one = judged(&[few(), left(1000, 10_000, 1, 1)]);
     assert_eq!(one.rungs[1].classes, []);
     assert_eq!(
         one.summary,
-        ["answers 1000 clients as it answers few, but for 1 without an answer"]
+        ["answers 1,000 clients as it answers few, but for 1 without an answer"]
     );
     // Those that were sent away are left without an answer by that.
     let (clients, mut sent_away) = rung(1000, 9_000, 1, (Outcome::Refused, 91_000));
@@ -291,6 +291,6 @@ fn a_rung_that_the_machine_cannot_carry_says_why() {
     let ladder = judged(&[(10_000, skipped)]);
     assert_eq!(
         ladder.summary,
-        ["10000 clients were not measured: 10000 clients need 10064 open files"]
+        ["10,000 clients were not measured: 10000 clients need 10064 open files"]
     );
 }
