@@ -7,6 +7,7 @@ mod clean;
 mod compare;
 mod faulty;
 mod find;
+mod header;
 mod history;
 mod hosts;
 mod install;
@@ -163,16 +164,6 @@ pub(crate) fn cpus(text: &str) -> Result<Vec<usize>, String> {
     Ok(cpus)
 }
 
-/// Reads a header such as `X-Hotdogs: aplenty`.
-pub(crate) fn header(text: &str) -> Result<(String, String), String> {
-    let wrong = || format!("`{text}` is not a header: write `Name: value`");
-    let (name, value) = text.split_once(':').ok_or_else(wrong)?;
-    if name.trim().is_empty() {
-        return Err(wrong());
-    }
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,11 +195,5 @@ mod tests {
         assert_eq!(cpus("0"), Ok(vec![0]));
         assert_eq!(cpus("0,2-4"), Ok(vec![0, 2, 3, 4]));
         assert!(cpus("a").is_err() && cpus("3-1").is_err() && cpus("").is_err());
-    }
-
-    #[test]
-    fn headers_have_a_name() {
-        assert_eq!(header("A: b: c"), Ok(("A".to_owned(), "b: c".to_owned())));
-        assert!(header("no colon").is_err() && header(": x").is_err());
     }
 }

@@ -178,19 +178,32 @@ fn has_port(text: &str) -> bool {
 /// `url` with what may let somebody in replaced by dots, which is a user's name and password and
 /// what stands in the query or fragment: for messages, which end up in logs.
 pub fn shown_url(url: &str) -> String {
-    let (before, behind) = url.split_at(url.find(['?', '#']).unwrap_or(url.len()));
-    let start = before.find("://").map_or(0, |at| at + 3);
-    let (scheme, rest) = before.split_at(start);
-    let end = rest.find('/').unwrap_or(rest.len());
-    let (user, rest) = match rest[..end].rfind('@') {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let start = url[..end].find("://").map_or(0, |at| at + 3);
+    let (scheme, rest) = url.split_at(start);
+    let (user, rest) = match user_end(rest) {
         Some(at) => ("...", &rest[at..]),
         None => ("", rest),
     };
+    let (before, behind) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
     let behind = match behind.len() {
         0 | 1 => behind.to_owned(),
         _ => format!("{}...", &behind[..1]),
     };
-    format!("{scheme}{user}{rest}{behind}")
+    format!("{scheme}{user}{before}{behind}")
+}
+
+/// Where a user's name and password end in a URL without its scheme: at the `@`. A password may
+/// hold a slash that somebody forgot to encode; then what stands before that slash has a colon and
+/// behind it no port.
+fn user_end(rest: &str) -> Option<usize> {
+    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    authority.rfind('@').or_else(|| {
+        let after_brackets = authority.rfind(']').map_or(0, |at| at + 1);
+        let (_, port) = authority[after_brackets..].split_once(':')?;
+        let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+        rest.rfind('@').filter(|_| !is_port)
+    })
 }
 
 /// Cuts a URL into TLS or not, authority, and path with query; the fragment stays with the
@@ -203,13 +216,13 @@ fn split(url: &str) -> Result<(bool, &str, String), TargetError> {
         "https" => true,
         _ => return Err(scheme()),
     };
-    let rest = &url[scheme_end + 3..];
-    let rest = rest.split('#').next().unwrap_or_default();
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    if authority.contains('@') {
+    let whole = &url[scheme_end + 3..];
+    if user_end(whole).is_some() {
         return Err(TargetError::UserInfo(shown_url(url)));
     }
+    let rest = whole.split('#').next().unwrap_or_default();
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
     let bare = authority.trim_start_matches(':');
     let malformed =
         bare.is_empty() || authority.starts_with(':') || authority.contains(char::is_whitespace);
@@ -391,6 +404,11 @@ mod tests {
             "http://user: secret@host/",
             "ftp://user:secret@host/",
             "user:secret@host",
+            // Signs that a password should have encoded.
+            "http://user:se/secret@host/",
+            "http://user:se?secret@host/",
+            "http://user:se#secret@host/",
+            "user:secret/s@host",
         ] {
             let error = Target::resolve(url, ConnectTo::Url).unwrap_err();
             let (text, whole) = (error.to_string(), format!("{error:?}"));
@@ -401,7 +419,9 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(text.contains("-H 'authorization"), "{text}");
-        check("http://127.0.0.1/a@b", "127.0.0.1", "/a@b", "127.0.0.1:80");
+        for url in ["http://127.0.0.1/a@b", "http://127.0.0.1:80/a@b"] {
+            check(url, "127.0.0.1", "/a@b", "127.0.0.1:80");
+        }
     }
 
     #[test]

@@ -7,8 +7,9 @@ use std::time::Duration;
 use bakeoff_plan::RateShape;
 use clap::{ArgAction, Args, ValueEnum};
 
+use super::header::HeaderParser;
 use super::number::{real, whole};
-use super::{FailIfFlags, cpus, duration, header};
+use super::{FailIfFlags, cpus, duration};
 
 mod connection;
 
@@ -102,7 +103,7 @@ pub(crate) struct PaceFlags {
           hide_short_help = true)]
     pub(crate) deadline: Option<Duration>,
     /// Open loop: never sleep. This keeps the schedule best, but uses a whole processor per thread
-    #[arg(long, hide_short_help = true)]
+    #[arg(long, requires = "rate", hide_short_help = true)]
     pub(crate) spin: bool,
     /// Open loop: send up to this much late, in batches. This takes the least processor time
     #[arg(long, value_parser = duration, requires = "rate", conflicts_with = "spin",
@@ -135,7 +136,7 @@ pub(crate) struct RequestFlags {
     )]
     pub(crate) method: String,
     /// Add a request header; may be repeated
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = HeaderParser)]
     pub(crate) headers: Vec<(String, String)>,
     /// Send this file as the body of each request
     #[arg(long, value_name = "FILE")]

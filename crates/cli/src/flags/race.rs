@@ -6,11 +6,12 @@ use std::time::Duration;
 use bakeoff_plan::{Cpus, Protocol};
 use clap::Args;
 
+use super::header::HeaderParser;
 use super::load::ArrivalFlag;
 use super::number::{clients, per_second, whole};
 use super::run::{percentage, protocol};
 use super::{FarFlags, GateFlags, OtherCampaigns};
-use super::{Format, cpus, duration, header};
+use super::{Format, cpus, duration};
 
 /// What is compared, and how.
 #[derive(Debug, Args)]
@@ -69,7 +70,7 @@ pub(crate) struct RequestFlags {
     )]
     pub(crate) method: String,
     /// Request header; may be repeated
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header,
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = HeaderParser,
           conflicts_with = "workload")]
     pub(crate) headers: Vec<(String, String)>,
     /// File of UTF-8 text to send as the request body
