@@ -26,6 +26,8 @@ struct Seen<'s> {
     machine: &'s Machine,
     /// Share of the processors that other programs had.
     others: Option<f64>,
+    /// Processors' worth of time that a quota leaves to what runs on it, rounded up.
+    quota_cpus: Option<u32>,
     /// What is to run on it.
     roles: &'s [&'static str],
 }
@@ -37,6 +39,7 @@ pub(crate) fn carry_out(flags: &DoctorFlags) -> anyhow::Result<u8> {
     let seen = Seen {
         machine: &bakeoff_probe::machine(),
         others: bakeoff_probe::cpu_share_of_others(LOOK),
+        quota_cpus: bakeoff_probe::quota_cpus(),
         roles: &ALL_ROLES,
     };
     let findings = findings(&seen);
@@ -62,7 +65,10 @@ fn headline(findings: usize, place: &str) -> String {
 
 fn rows(seen: &Seen<'_>) -> Vec<(&'static str, String)> {
     let Seen {
-        machine, others, ..
+        machine,
+        others,
+        quota_cpus,
+        ..
     } = *seen;
     let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / (1_u64 << 30) as f64);
@@ -72,6 +78,10 @@ fn rows(seen: &Seen<'_>) -> Vec<(&'static str, String)> {
         ("kernel", machine.system.kernel.clone()),
         ("processor", known(machine.processors.cpu_model.clone())),
         ("processors", machine.processors.cpus.to_string()),
+        (
+            "CPU quota",
+            quota_cpus.map_or("none".to_owned(), |cpus| cpus.to_string()),
+        ),
         ("hypervisor", known(machine.processors.hypervisor.clone())),
         ("governor", known(machine.processors.governor.clone())),
         ("memory", known(machine.memory_bytes.map(gib))),
@@ -107,24 +117,71 @@ fn rows(seen: &Seen<'_>) -> Vec<(&'static str, String)> {
 
 /// What distorts results here, each with its fix.
 fn findings(seen: &Seen<'_>) -> Vec<(String, String)> {
-    let Seen {
-        machine,
-        others,
-        roles,
-    } = *seen;
+    let of_processors = of_processors(seen).into_iter();
+    let all = of_processors.chain(of_limits(seen.machine));
+    all.map(|(what, fix)| (what, fix.to_owned())).collect()
+}
+
+/// What takes processor time from what is measured, or changes how fast it is.
+fn of_processors(seen: &Seen<'_>) -> Vec<(String, &'static str)> {
+    let processors = &seen.machine.processors;
     let mut found = Vec::new();
-    let mut add = |what: String, fix: &str| found.push((what, fix.to_owned()));
-    let cpus = machine.processors.cpus;
-    if let Some((last, others)) = roles.split_last()
+    let mut add = |what: String, fix| found.push((what, fix));
+    let cpus = processors.cpus;
+    let shown = |cpus: u32| counted(u64::from(cpus), "processor");
+    if let Some((last, others)) = seen.roles.split_last()
         && !others.is_empty()
-        && (cpus as usize) < roles.len()
+        && (cpus as usize) < seen.roles.len()
     {
-        let (others, cpus) = (others.join(", "), counted(u64::from(cpus), "processor"));
+        let others = others.join(", ");
         add(
-            format!("{others} and {last} share {cpus}"),
+            format!("{others} and {last} share {}", shown(cpus)),
             "compare contenders with each other on this machine; don't quote absolute figures",
         );
     }
+    if let Some(quota) = seen.quota_cpus.filter(|quota| *quota < cpus) {
+        add(
+            format!(
+                "a quota of the control group leaves the time of {quota} of {}: whoever has used it \
+                 up stands still, which shows as latency",
+                shown(cpus)
+            ),
+            "take the quota away (CPUQuota= of a service, --cpus of a container, limits.cpu of a \
+             pod) and give it whole processors instead (AllowedCPUs=, --cpuset-cpus)",
+        );
+    }
+    if let Some(governor) = &processors.governor
+        && governor != "performance"
+    {
+        add(
+            format!("the frequency governor is {governor}"),
+            "as root: cpupower frequency-set -g performance",
+        );
+    }
+    if let Some(hypervisor) = &processors.hypervisor {
+        add(
+            format!(
+                "this is a virtual machine ({hypervisor}): others on the host take time unseen"
+            ),
+            "use more rounds instead of longer ones, and compare ratios from one campaign only",
+        );
+    }
+    if let Some(share) = seen.others.filter(|share| *share > OTHERS_MAX) {
+        add(
+            format!(
+                "other programs are using {:.0} % of the processors",
+                share * 100.0
+            ),
+            "stop them or wait; even a compiler in the background can halve a rate",
+        );
+    }
+    found
+}
+
+/// Limits of the system that many clients meet.
+fn of_limits(machine: &Machine) -> Vec<(String, &'static str)> {
+    let mut found = Vec::new();
+    let mut add = |what: String, fix| found.push((what, fix));
     if let Some((_, hard)) = machine.limits.open_files
         && hard < FILES_WANTED
     {
@@ -149,33 +206,6 @@ fn findings(seen: &Seen<'_>) -> Vec<(String, String)> {
         add(
             format!("accept queues hold at most {queue} connections"),
             "as root: sysctl net.core.somaxconn=4096",
-        );
-    }
-    if let Some(governor) = &machine.processors.governor
-        && governor != "performance"
-    {
-        add(
-            format!("the frequency governor is {governor}"),
-            "as root: cpupower frequency-set -g performance",
-        );
-    }
-    if let Some(hypervisor) = &machine.processors.hypervisor {
-        add(
-            format!(
-                "this is a virtual machine ({hypervisor}): others on the host take time unseen"
-            ),
-            "use more rounds instead of longer ones, and compare ratios from one campaign only",
-        );
-    }
-    if let Some(share) = others
-        && share > OTHERS_MAX
-    {
-        add(
-            format!(
-                "other programs are using {:.0} % of the processors",
-                share * 100.0
-            ),
-            "stop them or wait; even a compiler in the background can halve a rate",
         );
     }
     found
@@ -210,15 +240,23 @@ mod tests {
             },
             ..Machine::default()
         };
-        let found = |machine: &Machine, others, roles| {
+        let found = |machine: &Machine, others, quota_cpus, roles| {
             let seen = Seen {
                 machine,
                 others: Some(others),
+                quota_cpus,
                 roles,
             };
             findings(&seen)
         };
-        assert_eq!(found(&good, 0.01, &ALL_ROLES), []);
+        assert_eq!(found(&good, 0.01, Some(8), &ALL_ROLES), []);
+        // A container with a quota sees all processors.
+        let throttled = found(&good, 0.01, Some(3), &ALL_ROLES);
+        assert_eq!(throttled.len(), 1);
+        assert!(
+            throttled[0].0.contains("3 of 8 processors"),
+            "{throttled:?}"
+        );
         let poor = Machine {
             processors: MachineProcessors {
                 cpus: 2,
@@ -234,11 +272,11 @@ mod tests {
             },
             ..Machine::default()
         };
-        assert_eq!(found(&poor, 0.5, &ALL_ROLES).len(), 7);
+        assert_eq!(found(&poor, 0.5, None, &ALL_ROLES).len(), 7);
         // A host with one role shares its processors with nobody.
-        assert_eq!(found(&poor, 0.5, &["generator"]).len(), 6);
+        assert_eq!(found(&poor, 0.5, None, &["generator"]).len(), 6);
         assert_eq!(
-            found(&poor, 0.5, &ALL_ROLES)[0].0,
+            found(&poor, 0.5, None, &ALL_ROLES)[0].0,
             "server, origin and load engine share 2 processors"
         );
     }

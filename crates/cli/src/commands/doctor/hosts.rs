@@ -28,6 +28,7 @@ pub(super) fn carry_out(file: &Path) -> anyhow::Result<u8> {
                 let seen = Seen {
                     machine: &reached.machine,
                     others: look.others,
+                    quota_cpus: quota_cpus(reached),
                     roles: &host.roles,
                 };
                 columns.push((name.as_str(), column(&seen, &look, reached)));
@@ -58,6 +59,12 @@ pub(super) fn carry_out(file: &Path) -> anyhow::Result<u8> {
         true => exit::DONE,
         false => exit::NOT_VALID,
     })
+}
+
+/// What a host says of its quota; a number that no host has is none.
+fn quota_cpus(reached: &Reached) -> Option<u32> {
+    let quota = reached.limits["quota_cpus"].as_u64()?;
+    u32::try_from(quota).ok()
 }
 
 /// Which hosts cannot be used, and how many findings there are on so many `usable` ones.

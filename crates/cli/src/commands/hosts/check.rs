@@ -32,7 +32,7 @@ pub(crate) struct Reached {
     pub(crate) session: Session,
     set_up: Duration,
     pub(crate) machine: Machine,
-    limits: Value,
+    pub(crate) limits: Value,
     pub(crate) clock: ClockOffset,
     unlocked: Option<String>,
 }
