@@ -28,7 +28,7 @@ fn address(running: &mut Running<'_>) -> SocketAddr {
 fn page(address: SocketAddr) -> String {
     let mut stream = TcpStream::connect(address).expect("it is served");
     stream
-        .write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n")
+        .write_all(b"GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
         .unwrap();
     let mut page = String::new();
     stream.read_to_string(&mut page).unwrap();

@@ -188,6 +188,8 @@ enum Status {
     /// The same without a body.
     Head,
     Elsewhere,
+    /// It names a host that is not this machine.
+    Foreign,
     NotRead,
     Wrong,
     TooLong,
@@ -205,12 +207,31 @@ fn asked(head: &[u8]) -> Option<Status> {
     }
     let path = request.path.unwrap_or_default();
     let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let mut hosts = request.headers.iter();
+    if let Some(host) = hosts.find(|field| field.name.eq_ignore_ascii_case("host"))
+        && !is_of_loopback(host.value)
+    {
+        return Some(Status::Foreign);
+    }
     Some(match (request.method, path) {
         (Some("GET"), "/metrics") => Status::Page,
         (Some("HEAD"), "/metrics") => Status::Head,
         (Some("GET" | "HEAD"), _) => Status::Elsewhere,
         _ => Status::NotRead,
     })
+}
+
+/// Whether a `Host` names this machine. A browser that a foreign page has sent here, by a name that
+/// leads to a loopback address, sends that name; it must not read the page.
+fn is_of_loopback(host: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(host);
+    let text = text.trim();
+    let after_brackets = text.rfind(']').map_or(0, |at| at + 1);
+    let end = text[after_brackets..].find(':');
+    let name = &text[..end.map_or(text.len(), |at| after_brackets + at)];
+    let address = name.trim_start_matches('[').trim_end_matches(']');
+    let is_loopback = |address: std::net::IpAddr| address.is_loopback();
+    name.eq_ignore_ascii_case("localhost") || address.parse().is_ok_and(is_loopback)
 }
 
 fn answer(status: Status, source: &mut impl Source) -> Vec<u8> {
@@ -222,6 +243,11 @@ fn answer(status: Status, source: &mut impl Source) -> Vec<u8> {
             "404 Not Found",
             plain,
             "the metrics are at /metrics\n".to_owned(),
+        ),
+        Status::Foreign => (
+            "403 Forbidden",
+            plain,
+            "ask for a loopback address, such as 127.0.0.1, or localhost\n".to_owned(),
         ),
         Status::NotRead => (
             "405 Method Not Allowed",
@@ -291,7 +317,7 @@ mod tests {
     #[test]
     fn the_page_is_given_and_nothing_else() {
         let (address, _serving) = served();
-        let page = exchanged(address, b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n");
+        let page = exchanged(address, b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n");
         assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
         assert!(
             page.contains(CONTENT_TYPE) && page.ends_with("# EOF\n"),
@@ -322,6 +348,36 @@ mod tests {
         let many = "a: b\r\n".repeat(FIELDS_MAX + 1);
         let many = format!("GET /metrics HTTP/1.1\r\n{many}\r\n");
         assert_eq!(first(many.as_bytes()).0, "431");
+    }
+
+    /// A name that leads here is how a foreign page would read the metrics.
+    #[test]
+    fn only_names_of_this_machine_are_answered() {
+        let own = [
+            "127.0.0.1:9464",
+            "localhost",
+            "LocalHost:9464",
+            "[::1]:9464",
+            "127.8.9.1",
+        ];
+        let foreign = [
+            "x",
+            "rebound.example:9464",
+            "localhost.example",
+            "192.0.2.1",
+            "",
+            "[",
+            "]",
+        ];
+        for (hosts, expected) in [
+            (own.as_slice(), Status::Page),
+            (foreign.as_slice(), Status::Foreign),
+        ] {
+            for host in hosts {
+                let request = format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n");
+                assert_eq!(asked(request.as_bytes()), Some(expected), "{host}");
+            }
+        }
     }
 
     #[test]
