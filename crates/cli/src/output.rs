@@ -30,7 +30,10 @@ pub(crate) fn document(text: &str) -> io::Result<()> {
     });
     match written.and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+        other => other.map_err(|error| {
+            let why = format!("failed to write the result to standard output: {error}");
+            io::Error::new(error.kind(), why)
+        }),
     }
 }
 
