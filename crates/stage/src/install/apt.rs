@@ -11,6 +11,9 @@ use super::workshop::Workshop;
 use crate::program::{self, Program};
 use crate::version::accepts;
 
+/// Gets the lists of packages anew.
+const UPDATE: [&str; 3] = ["apt-get", "update", "-q"];
+
 pub(super) fn get(
     package: &str,
     beside: &[String],
@@ -18,13 +21,21 @@ pub(super) fn get(
     workshop: &mut Workshop<'_>,
 ) -> Result<Program, Obstacle> {
     let folder = workshop.folder("apt")?;
-    let policy = workshop.ask(&["apt-cache", "policy", package], &folder, &[])?;
-    let there_is = candidate_in(&policy.text);
-    if let Some(wanted) = order.version
-        && !there_is.is_some_and(|there_is| accepts(wanted, upstream(there_is)))
+    let is_root = rustix::process::geteuid().is_root();
+    let candidate = |workshop: &mut Workshop<'_>| {
+        let policy = workshop.ask(&["apt-cache", "policy", package], &folder, &[])?;
+        Ok::<_, Obstacle>(candidate_in(&policy.text).map(str::to_owned))
+    };
+    let mut there_is = candidate(workshop)?;
+    // A new machine has no lists of packages, and then there is no candidate at all.
+    if there_is.is_none() && is_root {
+        workshop.run(&UPDATE, &folder, &[])?;
+        there_is = candidate(workshop)?;
+    }
+    if let Some((wanted, there_is)) = order.version.zip(there_is.as_deref())
+        && !accepts(wanted, upstream(there_is))
     {
-        let there_are = there_is.unwrap_or("none").to_owned();
-        return Err(Reason::no_version(wanted, there_are).into());
+        return Err(Reason::no_version(wanted, there_is.to_owned()).into());
     }
     let mut command = vec![
         "apt-get",
@@ -37,8 +48,9 @@ pub(super) fn get(
         package,
     ];
     command.extend(beside.iter().map(String::as_str));
-    if !rustix::process::geteuid().is_root() {
-        let command = command.join(" ");
+    if !is_root {
+        let update = there_is.is_none().then_some("apt-get update && ");
+        let command = update.unwrap_or_default().to_owned() + &command.join(" ");
         return Err(Reason::NeedsRoot { command }.into());
     }
     // A server that starts with its package would take a port and processor time; at this run
@@ -49,7 +61,7 @@ pub(super) fn get(
     ];
     // Lists of packages grow old: what they name may be gone.
     if let Err(Obstacle::Refusal(_)) = workshop.run(&command, &folder, &environment) {
-        workshop.run(&["apt-get", "update", "-q"], &folder, &environment)?;
+        workshop.run(&UPDATE, &folder, &environment)?;
         workshop.run(&command, &folder, &environment)?;
     }
     let found = program::find(order.server, order.version, None);
