@@ -26,10 +26,11 @@ pub fn markdown(report: &Report, options: MarkdownOptions) -> String {
     let extent = Extent::of(options.full);
     let document = draw(report);
     let mut out = format!("# {}\n", escaped(&document.title));
+    // The tables refer to the notes by number.
     let wanted = document
         .sections
         .iter()
-        .filter(|section| section.extent <= extent);
+        .filter(|section| section.extent <= extent || section.name == "notes");
     // The answer first; what was run and where stands below it.
     let (heading, rest): (Vec<&Section>, Vec<&Section>) =
         wanted.partition(|section| section.name == "campaign");
@@ -76,6 +77,9 @@ pub(crate) fn section(out: &mut String, section: &Section, extent: Extent) {
                     let _ = writeln!(out, "- **Careful:** {warnings} with `--full`");
                 }
             }
+            Part::Lines(lines) if section.name == "notes" && extent == Extent::Short => {
+                list(out, with_one_example(lines));
+            }
             Part::Lines(lines) => list(out, lines),
             Part::Table(one) => table(out, one, extent),
             Part::Verbatim { title, lines, .. } => verbatim(out, title, lines),
@@ -100,6 +104,16 @@ fn foremost(lines: &[Line]) -> (Vec<&Line>, [u64; 2]) {
     };
     let shown = lines.iter().filter(is_shown).collect();
     (shown, left_out)
+}
+
+/// Each point with the first of those below it.
+fn with_one_example(lines: &[Line]) -> impl Iterator<Item = &Line> {
+    let mut depth_before = 1;
+    lines.iter().filter(move |line| {
+        let is_shown = line.depth == 0 || depth_before == 0;
+        depth_before = line.depth;
+        is_shown
+    })
 }
 
 fn list<'l>(out: &mut String, lines: impl IntoIterator<Item = &'l Line>) {
@@ -169,11 +183,23 @@ fn verbatim(out: &mut String, title: &str, lines: &[String]) {
     let _ = writeln!(out, "{fence}");
 }
 
-/// Text that neither ends a table's cell nor begins markup.
+/// Text that neither ends a table's cell nor begins markup, calls nobody and links no issue: where
+/// a word begins, GitHub takes `@name` and `#123` for these, escaped by a backslash or not. The
+/// empty comment between them is seen by nobody.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::new();
-    for character in text.chars() {
+    let mut before = ' ';
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let begins_word = !before.is_alphanumeric() && before != '_';
+        before = character;
         match character {
+            '@' | '#'
+                if begins_word && characters.peek().is_some_and(|it| it.is_alphanumeric()) =>
+            {
+                safe.push(character);
+                safe.push_str("<!-- -->");
+            }
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '&' => safe.push_str("&amp;"),
@@ -319,5 +345,12 @@ mod tests {
     #[test]
     fn foreign_text_stays_text() {
         assert_eq!(escaped("a|b<script>`*"), "a\\|b&lt;script&gt;\\`\\*");
+        // Pasted into an issue, a contender's name must call nobody.
+        assert_eq!(escaped("@team is"), "@<!-- -->team is");
+        assert_eq!(escaped("(@team/a)"), "(@<!-- -->team/a)");
+        assert_eq!(escaped("fix #12"), "fix #<!-- -->12");
+        for plain in ["nginx@1.28", "@ 5 ms", "a#1", "C# and @"] {
+            assert_eq!(escaped(plain), plain);
+        }
     }
 }
