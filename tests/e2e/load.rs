@@ -193,7 +193,7 @@ fn wrong_flags_are_refused_with_exit_code_2() {
             "--weights has 2 numbers for 1 URLs",
         ),
         (vec!["load", url, "--arrival", "poisson"], "--rate"),
-        (vec!["load", url, "-H", "no colon"], "no colon"),
+        (vec!["load", url, "-H", "no colon"], "-H 'Name: value'"),
         (vec!["load", url, "--method", "G T"], "G T"),
         (
             vec!["load", url, "--body", "absent"],
