@@ -28,6 +28,8 @@ const BY_THEMSELVES: Duration = Duration::from_millis(500);
 /// What killed processes get to vanish. Far more than they take.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// What a bakeoff gets from making its run folder to locking the list in it. Far more than it takes.
+const MADE_WITHIN: Duration = Duration::from_secs(10);
 /// A list of keepers is longer than this only if somebody else wrote it.
 const LIST_BYTES_MAX: u64 = 16 << 20;
 
@@ -75,6 +77,9 @@ fn remove_run_folder(folder: &Path) -> usize {
         return 0;
     }
     let list = File::open(folder.join(KEEPERS)).ok();
+    if is_being_made(folder, list.as_ref()) {
+        return 0;
+    }
     // Somebody in another PID namespace may be at work in it.
     let lock = list
         .as_ref()
@@ -85,6 +90,15 @@ fn remove_run_folder(folder: &Path) -> usize {
     let ended = list.map_or(0, |list| end(folder, &Keeper::listed_in(list)));
     let _ = std::fs::remove_dir_all(folder);
     ended
+}
+
+/// Whether somebody may be about to lock the list in a folder: in another PID namespace, whose
+/// processes are not seen here.
+fn is_being_made(folder: &Path, list: Option<&File>) -> bool {
+    let is_written = |list: &File| list.metadata().is_ok_and(|data| data.len() > 0);
+    let made = folder.symlink_metadata().and_then(|data| data.modified());
+    let age = made.ok().and_then(|made| made.elapsed().ok());
+    !list.is_some_and(is_written) && age.is_some_and(|age| age < MADE_WITHIN)
 }
 
 pub(crate) fn is_own_folder(path: &Path) -> bool {
@@ -314,5 +328,25 @@ mod tests {
         assert_eq!(remove_run_folder(&folder), 0);
         assert!(!folder.exists());
         check(child, false);
+    }
+
+    /// An agent in a container that shares the temporary folder does not see who has just made one.
+    #[test]
+    fn a_folder_that_is_being_made_is_left_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = folder_of_the_dead(parent.path(), &[]);
+        let list = folder.join(KEEPERS);
+        for make in [
+            |list: &Path| std::fs::remove_file(list),
+            |list: &Path| File::create(list).map(drop),
+        ] {
+            make(&list).unwrap();
+            remove(parent.path());
+            assert!(folder.exists());
+        }
+        let long_ago = std::time::SystemTime::now() - 2 * MADE_WITHIN;
+        File::open(&folder).unwrap().set_modified(long_ago).unwrap();
+        remove(parent.path());
+        assert!(!folder.exists());
     }
 }
