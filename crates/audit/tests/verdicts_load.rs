@@ -325,6 +325,21 @@ fn a_load_by_count_is_judged_by_what_its_connections_took() {
     assert_eq!(by_count(2.0, false), Some(Level::NotRun));
 }
 
+/// Its label promises the count, and only who held the two numbers together saw that time was up.
+#[test]
+fn a_load_that_ends_before_its_count_says_so_and_keeps_its_numbers() {
+    let noted = |missing: u64| {
+        let judgement = judge(SOUND, move |trial| {
+            let result = result(trial);
+            result.load.requests = Some(result.requests.completed + missing);
+        });
+        let kept = judgement.check(Code::ScheduleKept)?;
+        Some((kept.level, kept.text.contains("its longest time ended")))
+    };
+    assert_eq!(noted(0), None);
+    assert_eq!(noted(1), Some((Level::Note, true)));
+}
+
 /// A thread looks at what is in flight when it wakes up for a request, so up to one each is seen
 /// where hardly any is in flight on average.
 #[test]

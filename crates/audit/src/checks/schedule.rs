@@ -1,4 +1,5 @@
-//! Whether the requests of an open loop were sent when they were due, and all ended.
+//! Whether the requests of an open loop were sent when they were due, and all ended, and whether a
+//! load by count came to its count.
 
 use bakeoff_plan::LoadModel;
 use bakeoff_record::DuePart;
@@ -19,7 +20,24 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
         checks.extend(unended(subject));
         checks.push(worst_generator(subject, send_lag));
         checks.extend(queue_grows(subject));
+    } else {
+        checks.extend(count_reached(subject));
     }
+}
+
+/// The longest time of a load by count may end it before its count. The rate is one all the same,
+/// but the load's label promises more requests than there were.
+fn count_reached(subject: &Subject<'_>) -> Option<Check> {
+    let wanted = subject.result.load.requests?;
+    let came = subject.result.requests.completed;
+    (came < wanted).then(|| {
+        let text = format!(
+            "its longest time ended the load with {} of {} requests; `duration` gives it more",
+            count(came),
+            count(wanted)
+        );
+        Check::new(Code::ScheduleKept, Level::Note, text).figures(came as f64, wanted as f64)
+    })
 }
 
 /// Requests due in the window against those of them that were begun. Records written before

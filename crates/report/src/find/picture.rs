@@ -201,7 +201,8 @@ fn objective(out: &mut String, row: &FoundRow, axes: &Axes) {
         SIZE.0 - right,
         left + 5.0,
         axes.y(asked) - 5.0,
-        Unit::Milliseconds.show(asked)
+        // As it was asked for: rounded it would be another one.
+        asked / 1e6
     );
 }
 
