@@ -28,7 +28,8 @@ const BY_THEMSELVES: Duration = Duration::from_millis(500);
 /// What killed processes get to vanish. Far more than they take.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// What a bakeoff gets from making its run folder to locking the list in it. Far more than it takes.
+/// What a bakeoff gets from making its run folder to locking the list in it. Far more than it
+/// takes.
 const MADE_WITHIN: Duration = Duration::from_secs(10);
 /// A list of keepers is longer than this only if somebody else wrote it.
 const LIST_BYTES_MAX: u64 = 16 << 20;

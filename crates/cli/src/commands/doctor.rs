@@ -142,8 +142,8 @@ fn of_processors(seen: &Seen<'_>) -> Vec<(String, &'static str)> {
     if let Some(quota) = seen.quota_cpus.filter(|quota| *quota < cpus) {
         add(
             format!(
-                "a quota of the control group leaves the time of {quota} of {}: whoever has used it \
-                 up stands still, which shows as latency",
+                "a quota of the control group leaves the time of {quota} of {}: whoever has used \
+                 it up stands still, which shows as latency",
                 shown(cpus)
             ),
             "take the quota away (CPUQuota= of a service, --cpus of a container, limits.cpu of a \

@@ -178,8 +178,8 @@ fn open(row: &CompareRow) -> String {
     reason.unwrap_or_default() + &rounds
 }
 
-/// `, that is 20 % fewer requests/s`, of a rate that is 25 % worse: gates take 1.25 times as bad for
-/// worse by 25 % of every metric, but readers of a rate expect its own change.
+/// `, that is 20 % fewer requests/s`, of a rate that is 25 % worse. Gates take 1.25 times as bad
+/// for worse by 25 % of every metric, but readers of a rate expect its own change.
 fn fewer(worse: &Worse) -> String {
     let change = 1.0 / (1.0 + worse.point) - 1.0;
     let noun = if change < 0.0 { "fewer" } else { "more" };
