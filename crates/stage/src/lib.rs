@@ -33,6 +33,7 @@ mod contacts;
 mod crew;
 mod environment;
 mod error;
+mod exchange;
 mod fetch;
 mod files;
 mod found;
@@ -69,6 +70,7 @@ mod version;
 pub use cgroup::{CgroupKind, cgroup_kind};
 pub use command::check_command;
 pub use error::{Cause, StageError};
+pub use exchange::exchange;
 pub use found::{
     Choice, Found as FileFound, Listener, ListenerKind, Named, Place, Problem, Upstream,
     UpstreamKind,

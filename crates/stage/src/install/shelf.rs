@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::error::InstallError;
+use crate::exchange::exchange;
 use crate::installed::{FILE, Installed};
 use crate::program::{self, Program, sha256_of};
 use crate::server::Server;
@@ -134,14 +135,7 @@ impl Shelf {
         let fail = |cause: io::Error| InstallError::file(&home, cause);
         if home.exists() {
             // The old one goes away with the work folder.
-            match renameat_with(CWD, &whole, CWD, &home, RenameFlags::EXCHANGE) {
-                // Network file systems and most of FUSE cannot do it at once.
-                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                    let aside = self.folder.join(".installing/replaced");
-                    replace_in_steps(&whole, &home, &aside).map_err(fail)?;
-                }
-                done => done.map_err(|cause| fail(cause.into()))?,
-            }
+            exchange(&whole, &home).map_err(fail)?;
         } else {
             fs::rename(&whole, &home).map_err(fail)?;
         }
@@ -150,16 +144,6 @@ impl Shelf {
             version: version.clone(),
         })
     }
-}
-
-/// Puts `whole` into the place of `home`, which goes to `aside`. In between there is none for a
-/// moment; where the new one cannot come to its place, the old one comes back.
-fn replace_in_steps(whole: &Path, home: &Path, aside: &Path) -> io::Result<()> {
-    fs::rename(home, aside)?;
-    fs::rename(whole, home).or_else(|error| {
-        fs::rename(aside, home)?;
-        Err(error)
-    })
 }
 
 /// The newest program in a server's folder that is undamaged. Damaged ones are reported.
@@ -246,22 +230,5 @@ mod tests {
         let error = is_locked(&File::from(path_alone)).unwrap_err().to_string();
         assert!(error.starts_with("it cannot be locked: "), "{error}");
         assert!(error.ends_with("set BAKEOFF_PROGRAMS to a folder on a local disk"));
-    }
-
-    #[test]
-    fn a_version_replaces_another_where_two_names_cannot_be_exchanged_at_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let [whole, home, aside] = ["whole", "home", "aside"].map(|name| folder.path().join(name));
-        for (folder, what) in [(&whole, "new"), (&home, "old")] {
-            fs::create_dir(folder).unwrap();
-            fs::write(folder.join("program"), what).unwrap();
-        }
-        let read = |folder: &Path| fs::read_to_string(folder.join("program")).unwrap();
-        replace_in_steps(&whole, &home, &aside).unwrap();
-        assert_eq!((read(&home), read(&aside)), ("new".into(), "old".into()));
-        // Without a new one the present one stays.
-        fs::remove_dir_all(&aside).unwrap();
-        assert!(replace_in_steps(&whole, &home, &aside).is_err());
-        assert_eq!(read(&home), "new");
     }
 }

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use bakeoff_report::{SITE_MARK, SITE_SCHEMA, SiteFile};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
+use bakeoff_stage::exchange;
 
 use crate::exit;
 
@@ -109,36 +108,6 @@ impl Drop for Place {
     }
 }
 
-/// Puts the site into the place of the last one, and that one where the site was made.
-fn exchange(made: &Path, target: &Path) -> io::Result<()> {
-    match renameat_with(CWD, made, CWD, target, RenameFlags::EXCHANGE) {
-        // Network file systems and most of FUSE cannot do it at once.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => exchange_in_steps(made, target),
-        done => done.map_err(io::Error::from),
-    }
-}
-
-/// The same in steps, between which there is no site for a moment. Where the new one cannot come to
-/// its place, the last one comes back.
-fn exchange_in_steps(made: &Path, target: &Path) -> io::Result<()> {
-    let mut aside = made.as_os_str().to_owned();
-    aside.push("-old");
-    let aside = PathBuf::from(aside);
-    let left_aside = |error: io::Error| {
-        let place = aside.display();
-        io::Error::new(
-            error.kind(),
-            format!("{error}; the last site is in {place}"),
-        )
-    };
-    fs::rename(target, &aside)?;
-    if let Err(error) = fs::rename(made, target) {
-        fs::rename(&aside, target).map_err(left_aside)?;
-        return Err(error);
-    }
-    fs::rename(&aside, made).map_err(left_aside)
-}
-
 fn failed_to_replace(target: &Path) -> String {
     format!("failed to replace {}", target.display())
 }
@@ -227,40 +196,6 @@ fn refused(output: &Path, why: &str) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A folder for a new site and one of the last, which have their names in them.
-    fn folders(home: &Path, names: &[&str]) -> (PathBuf, PathBuf) {
-        for name in names {
-            fs::create_dir(home.join(name)).unwrap();
-            fs::write(home.join(name).join("index.html"), name).unwrap();
-        }
-        (home.join("new"), home.join("last"))
-    }
-
-    fn text(site: &Path) -> String {
-        fs::read_to_string(site.join("index.html")).unwrap()
-    }
-
-    #[test]
-    fn sites_are_exchanged_at_once_and_in_steps() {
-        for exchange in [exchange, exchange_in_steps] {
-            let home = tempfile::tempdir().unwrap();
-            let (made, target) = folders(home.path(), &["new", "last"]);
-            exchange(&made, &target).unwrap();
-            assert_eq!((text(&target), text(&made)), ("new".into(), "last".into()));
-            assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2);
-        }
-    }
-
-    #[test]
-    fn the_last_site_comes_back_where_the_new_one_cannot_take_its_place() {
-        let home = tempfile::tempdir().unwrap();
-        let (made, target) = folders(home.path(), &["last"]);
-        let error = exchange_in_steps(&made, &target).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::NotFound);
-        assert_eq!(text(&target), "last");
-        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
-    }
 
     #[test]
     fn a_mount_point_is_called_one() {
