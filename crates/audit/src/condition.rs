@@ -13,6 +13,7 @@ use crate::gate::Ruling;
 use crate::judged::{JudgedCell, Withheld};
 use crate::load::judge_load;
 use crate::number::number_of;
+use crate::sentence::in_rounds;
 use crate::verdict::Verdict;
 
 /// What a condition is of.
@@ -345,7 +346,7 @@ fn death(cell: &Cell<'_>) -> Option<String> {
     let mut undisturbed = cell.trials.iter().filter(|it| !it.attempt.is_disturbed());
     undisturbed.find_map(|trial| {
         let cause = trial.server_died()?;
-        Some(format!("{cause} (in round {})", trial.round))
+        Some(format!("{cause}{}", in_rounds(&[trial.round])))
     })
 }
 

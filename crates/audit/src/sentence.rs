@@ -10,6 +10,16 @@ const SPREAD_ROUNDS: usize = 3;
 /// A ratio from which "times" reads better than percent.
 const TIMES_FROM: f64 = 2.0;
 
+/// ` (in rounds 2 and 3)`, behind what happened in them.
+pub(crate) fn in_rounds(rounds: &[u32]) -> String {
+    let shown: Vec<String> = rounds.iter().map(u32::to_string).collect();
+    match shown.split_last() {
+        Some((last, [])) => format!(" (in round {last})"),
+        Some((last, others)) => format!(" (in rounds {} and {last})", others.join(", ")),
+        None => String::new(),
+    }
+}
+
 impl Comparison {
     /// The result without the names: `faster by 12 % (8 to 16 %)`.
     pub fn phrase(&self) -> String {

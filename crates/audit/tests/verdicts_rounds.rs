@@ -291,7 +291,7 @@ fn a_server_that_died_under_load_in_some_rounds_is_shown_and_not_ranked() {
     };
     let (found, text, rounds) = reported(kill);
     assert_eq!(found, [Verdict::Suspect; 4]);
-    let expected = "the server died under load: killed by signal 9 (in round 4, 5)";
+    let expected = "the server died under load: killed by signal 9 (in rounds 4 and 5)";
     assert_eq!((text.as_str(), rounds), (expected, Ok(8)));
     // A load engine that failed, or a round that others disturbed, says nothing of the server.
     let twins: [fn(&mut TrialRecord); 2] = [

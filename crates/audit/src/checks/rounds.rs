@@ -11,6 +11,7 @@ use crate::limits::{
     MODES_APART, RATE_VARIATION, ROUNDS_MIN, ROUNDS_SHARE, STEADY_ROUNDS_SHARE, STEADY_SHARE,
 };
 use crate::number::{Number, number_of};
+use crate::sentence::in_rounds;
 use crate::verdict::Judgement;
 
 /// A trial with what can be believed of it.
@@ -173,8 +174,8 @@ fn died(cell: &Cell<'_>) -> Option<Check> {
         .filter_map(|trial| Some((trial.round, trial.server_died()?)))
         .collect();
     let (_, cause) = died.first()?;
-    let rounds: Vec<String> = died.iter().map(|(round, _)| round.to_string()).collect();
-    let text = format!("{cause} (in round {})", rounds.join(", "));
+    let rounds: Vec<u32> = died.iter().map(|(round, _)| *round).collect();
+    let text = format!("{cause}{}", in_rounds(&rounds));
     let check = Check::new(Code::ServerAlive, Level::Suspect, text);
     Some(check.figures(died.len() as f64, 0.0))
 }

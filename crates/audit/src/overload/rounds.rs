@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::goodput::{Misjudged, misjudged};
 use super::{OverloadClass, OverloadRamp};
 use crate::figures;
+use crate::sentence::in_rounds;
 
 /// What a contender does beyond its capacity, over all rounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -123,19 +124,15 @@ fn unsaid(ramps: &[OverloadRamp]) -> Vec<String> {
     }
     by_why.sort_by_key(|(_, rounds)| rounds.len() < ramps.len());
     let all = by_why.into_iter();
-    all.map(|(why, rounds)| format!("{why}{}", in_rounds(&rounds, ramps.len())))
+    all.map(|(why, rounds)| format!("{why}{}", in_some(&rounds, ramps.len())))
         .collect()
 }
 
 /// ` (in round 2)`, or nothing where it holds for all of them.
-fn in_rounds(rounds: &[u32], of: usize) -> String {
-    let shown: Vec<String> = rounds.iter().map(u32::to_string).collect();
-    match shown.split_last() {
-        Some((last, others)) if shown.len() < of => match others {
-            [] => format!(" (in round {last})"),
-            _ => format!(" (in rounds {} and {last})", others.join(", ")),
-        },
-        _ => String::new(),
+fn in_some(rounds: &[u32], of: usize) -> String {
+    match rounds.len() < of {
+        true => in_rounds(rounds),
+        false => String::new(),
     }
 }
 
@@ -163,10 +160,10 @@ fn why_not_twice(
         Misjudged::TooLow(taken) => (format!("it gave {peak}/s"), taken),
         Misjudged::TooHigh(taken) => (format!("no step gave more than {peak}/s"), taken),
     };
-    let (taken, in_rounds) = (shown(taken), in_rounds(&rounds, ramps.len()));
+    let (taken, in_some) = (shown(taken), in_some(&rounds, ramps.len()));
     let advised = peak.replace(',', "");
     Some(format!(
-        "what it does at twice its capacity{in_rounds}: {gave}, and {taken}/s was taken as its \
+        "what it does at twice its capacity{in_some}: {gave}, and {taken}/s was taken as its \
          capacity; take --capacity {advised}"
     ))
 }
