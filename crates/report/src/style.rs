@@ -71,11 +71,22 @@ pub(crate) fn cut_middle(text: &str, width: usize) -> String {
     format!("{start}…{tail}")
 }
 
-/// Words in lines of up to `width` columns, further lines indented by two more columns.
+/// Words in lines of up to `width` columns, further lines indented by two more columns. A number
+/// and its percent sign stay in one line.
 pub(crate) fn folded(text: &str, indent: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut column = 0;
+    let mut words: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match words.last_mut() {
+            Some(number) if word.starts_with('%') => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    for word in &words {
         let size = length(word);
         if column > 0 && column + 1 + size > width {
             lines.push(String::new());
@@ -342,6 +353,7 @@ mod tests {
     #[test]
     fn words_are_never_cut_and_further_lines_are_indented() {
         assert_eq!(folded("one two three", "", 9), ["one two", "  three"]);
+        assert_eq!(folded("by 12 %, at", "", 7), ["by", "  12 %,", "  at"]);
         assert_eq!(cut("nginx-optimized", 8), "nginx-o…");
         assert_eq!(cut_middle("nginx-optimized", 9), "ngin…ized");
     }
