@@ -4,7 +4,9 @@
 //! else passes between the two. Units are in the names; a hole is `None`, never 0.
 
 mod addresses;
+mod cache;
 mod disturbed;
+mod exchange;
 mod failed;
 mod folder;
 mod histogram;
@@ -26,7 +28,9 @@ mod usage;
 mod work;
 
 pub use addresses::Addresses;
+pub use cache::cache_folder;
 pub use disturbed::*;
+pub use exchange::exchange;
 pub use failed::Failed;
 pub use folder::{
     CONFIRM_FOLDER, COPY_FILE, Changed, FolderError, LINKS_FILE, PLAN_SCHEMA, Record, RecordFolder,

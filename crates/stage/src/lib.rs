@@ -33,7 +33,6 @@ mod contacts;
 mod crew;
 mod environment;
 mod error;
-mod exchange;
 mod fetch;
 mod files;
 mod found;
@@ -70,7 +69,6 @@ mod version;
 pub use cgroup::{CgroupKind, cgroup_kind};
 pub use command::check_command;
 pub use error::{Cause, StageError};
-pub use exchange::exchange;
 pub use found::{
     Choice, Found as FileFound, Listener, ListenerKind, Named, Place, Problem, Upstream,
     UpstreamKind,
@@ -80,7 +78,7 @@ pub use install::{InstallError, InstallOrder, Installation, Reason, Refusal, ins
 pub use listening::Listening;
 pub use own::{Along, AlongFile, Leads, with_leads};
 pub use prepared::Prepared;
-pub use program::{Found, Program, cache_folder, find as find_program};
+pub use program::{Found, Program, find as find_program};
 pub use recognise::Recognised;
 pub use run_folder::{RunFolder, without_trial_folders};
 pub use running::{Fetched, Root, Running, Tree, Written};

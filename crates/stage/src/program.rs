@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use bakeoff_plan::Protocol;
-use bakeoff_record::{Step, hex};
+use bakeoff_record::{Step, cache_folder, hex};
 use sha2::{Digest as _, Sha256};
 
 use crate::bounded::{self, Question};
@@ -429,28 +429,10 @@ fn versions(folder: &Path) -> Vec<String> {
     versions
 }
 
-/// The folder `bakeoff` of the user's cache: below `XDG_CACHE_HOME` where that is absolute, else
-/// below `HOME`; `None` without either.
-pub fn cache_folder() -> Option<PathBuf> {
-    cache_folder_of(variable("XDG_CACHE_HOME"), variable("HOME"))
-}
-
 /// `BAKEOFF_PROGRAMS`, then the user's cache. What is installed goes to the first of them.
 pub(crate) fn own_folders() -> Vec<PathBuf> {
-    folders_of(variable("BAKEOFF_PROGRAMS"), cache_folder())
-}
-
-fn variable(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).map(PathBuf::from)
-}
-
-/// The cache from the values of `XDG_CACHE_HOME` and `HOME`. An empty value means the same as none.
-fn cache_folder_of(cache: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
-    let is_set = |path: &PathBuf| path.is_absolute();
-    cache
-        .filter(is_set)
-        .or_else(|| home.filter(is_set).map(|home| home.join(".cache")))
-        .map(|cache| cache.join("bakeoff"))
+    let programs = std::env::var_os("BAKEOFF_PROGRAMS").map(PathBuf::from);
+    folders_of(programs, cache_folder())
 }
 
 /// The folders from the value of `BAKEOFF_PROGRAMS` and the cache.
@@ -471,24 +453,22 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(values: [&str; 3], expected: &[&Path]) {
-        let values = values.map(|value| (value != "none").then(|| PathBuf::from(value)));
-        let [programs, cache, home] = values;
-        assert_eq!(folders_of(programs, cache_folder_of(cache, home)), expected);
+    fn check(values: [&str; 2], expected: &[&Path]) {
+        let [programs, cache] = values.map(|value| (value != "none").then(|| PathBuf::from(value)));
+        assert_eq!(folders_of(programs, cache), expected);
     }
 
     #[test]
     fn own_folders_are_absolute_and_an_empty_one_is_none() {
         let cache = Path::new("/home/me/.cache/bakeoff/programs");
-        check(["none", "none", "/home/me"], &[cache]);
-        check(["", "", "/home/me"], &[cache]);
-        check(["none", "relative", "/home/me"], &[cache]);
-        check(["none", "", ""], &[]);
+        check(["none", "/home/me/.cache/bakeoff"], &[cache]);
+        check(["", "/home/me/.cache/bakeoff"], &[cache]);
+        check(["none", "none"], &[]);
         check(
-            ["/own", "/home/me/.cache", "none"],
+            ["/own", "/home/me/.cache/bakeoff"],
             &[Path::new("/own"), cache],
         );
         let here = std::env::current_dir().unwrap();
-        check(["own", "none", "none"], &[&here.join("own")]);
+        check(["own", "none"], &[&here.join("own")]);
     }
 }

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use bakeoff_record::exchange;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::error::InstallError;
-use crate::exchange::exchange;
 use crate::installed::{FILE, Installed};
 use crate::program::{self, Program, sha256_of};
 use crate::server::Server;

@@ -12,9 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use bakeoff_plan::Random;
-use bakeoff_record::{LINKS_FILE, private_folder, replace_private};
+use bakeoff_record::{LINKS_FILE, cache_folder, private_folder, replace_private};
 use bakeoff_report::{EXTRACT_SCHEMA, HistoryRecord};
-use bakeoff_stage::cache_folder;
 use serde::{Deserialize, Serialize};
 
 use crate::output;

@@ -7,8 +7,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use bakeoff_record::exchange;
 use bakeoff_report::{SITE_MARK, SITE_SCHEMA, SiteFile};
-use bakeoff_stage::exchange;
+use rustix::io::Errno;
+use rustix::process::{Pid, getpid, test_kill_process};
 
 use crate::exit;
 
@@ -135,11 +137,11 @@ fn remove_leftovers(parent: &Path, beginning: &OsStr) {
         let rest = name.as_bytes().strip_prefix(beginning.as_bytes());
         let number = rest.and_then(|rest| std::str::from_utf8(rest).ok());
         let number = number.and_then(|text| text.parse::<u32>().ok());
+        let number = number.and_then(|number| i32::try_from(number).ok());
         // This process has made none yet: in a container each one may have the same number.
-        let is_gone = |number: u32| {
-            number == std::process::id() || !Path::new("/proc").join(number.to_string()).exists()
-        };
-        if number.is_some_and(is_gone) {
+        let is_gone =
+            |process: Pid| process == getpid() || test_kill_process(process) == Err(Errno::SRCH);
+        if number.and_then(Pid::from_raw).is_some_and(is_gone) {
             remove_own(&entry.path());
         }
     }
