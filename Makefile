@@ -10,7 +10,7 @@ PAGE_SOURCES := docs/schema/report.schema.json $(shell find web -path web/node_m
     -o -path web/dist -prune -o -path web/made -prune -o -type f -print)
 RUN = BAKEOFF_PROGRAMS="$(PROGRAMS)"
 
-.PHONY: bench bench-all build check clean deny dist fuzz lint-workflows msrv package page \
+.PHONY: bench bench-all build check clean deny dist fuzz lint-workflows macos msrv package page \
     selftest site stats-check test test-page test-rust
 
 bench: build
@@ -90,6 +90,14 @@ package: $(PAGE)
 RUST_OLDEST := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
 msrv:
 	$(CARGO) +$(RUST_OLDEST) check --workspace --all-targets --locked --target-dir target/msrv
+
+# Compiles for macOS what works there: the commands that explain. Nothing is linked, so that no SDK
+# is needed.
+MACOS_TARGETS := aarch64-apple-darwin x86_64-apple-darwin
+macos: $(PAGE)
+	rustup target add $(MACOS_TARGETS)
+	RUSTFLAGS='-D warnings' $(CARGO) check --locked -p bakeoff --target-dir target/macos \
+	    $(addprefix --target ,$(MACOS_TARGETS))
 
 # What a release gives away, in target/packages: static programs, Debian packages, the sources with
 # the page, lists of what is built in, checksums. Twice the same bytes. arm64 needs zig, see dist.sh.

@@ -1,8 +1,8 @@
-//! Which crate may know which, and what pure crates are forbidden.
+//! Which crate may know which, what pure crates are forbidden, and what works on every system.
 
 use std::fs;
 
-use crate::files::root;
+use crate::files::{Source, root};
 use crate::rules::Offence;
 
 /// Each crate with those of the project that it may depend on, tests included. The measuring
@@ -70,6 +70,9 @@ const BANNED: [&str; 6] = [
     "std::process::Command",
 ];
 
+/// Sources of the command line.
+const CLI: &str = "crates/cli/src/";
+
 /// Dependencies against the direction, and crates that the table does not know.
 pub(crate) fn unknown_edges() -> Vec<Offence> {
     let mut offences = Vec::new();
@@ -112,6 +115,71 @@ pub(crate) fn missing_bans() -> Vec<Offence> {
         }
     }
     offences
+}
+
+/// What `cli` says of crates that only Linux has, outside of the modules that only Linux has.
+pub(crate) fn linux_elsewhere(sources: &[Source]) -> Vec<Offence> {
+    let crates = linux_crates();
+    let within = |source: &&Source| source.path.starts_with(CLI);
+    let of_linux: Vec<String> = sources
+        .iter()
+        .filter(within)
+        .flat_map(linux_modules)
+        .collect();
+    assert!(
+        !crates.is_empty() && !of_linux.is_empty(),
+        "cli was not understood"
+    );
+    let mut offences = Vec::new();
+    for source in sources.iter().filter(within) {
+        let path = source.path.trim_end_matches(".rs");
+        let is_below = |module: &String| {
+            path.strip_prefix(module.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if of_linux.iter().any(is_below) {
+            continue;
+        }
+        let mut last = "";
+        for (index, line) in source.code.lines().enumerate() {
+            let named = crates.iter().find(|name| line.contains(name.as_str()));
+            if let Some(name) = named.filter(|_| !is_for_linux(last)) {
+                let text = format!("{name} is for Linux only; use it in `commands/measure/`");
+                offences.push(offence(source.path.clone(), index + 1, text));
+            }
+            last = line;
+        }
+    }
+    offences
+}
+
+/// The crates that `cli` has on Linux alone, as they are called in code.
+fn linux_crates() -> Vec<String> {
+    let manifest = read("crates/cli/Cargo.toml");
+    let lines = manifest
+        .lines()
+        .skip_while(|line| !line.starts_with("[target."));
+    let names = lines.skip(1).take_while(|line| !line.starts_with('['));
+    let names = names.filter_map(|line| line.split_once('.'));
+    names.map(|(name, _)| name.replace('-', "_")).collect()
+}
+
+/// Paths without `.rs` of the modules that a file declares for Linux alone.
+fn linux_modules(source: &Source) -> Vec<String> {
+    let path = source.path.trim_end_matches(".rs");
+    let home = path.strip_suffix("/main").unwrap_or(path);
+    let lines = source.code.lines();
+    let pairs = lines.clone().zip(lines.skip(1));
+    let modules = pairs.filter_map(|(attribute, line)| {
+        let name = line.strip_prefix("mod ")?.strip_suffix(';')?;
+        is_for_linux(attribute).then(|| format!("{home}/{name}"))
+    });
+    modules.collect()
+}
+
+/// Whether an attribute keeps the line after it for Linux. Strings are blanked in code.
+fn is_for_linux(line: &str) -> bool {
+    line.trim_start().starts_with("#[cfg(target_os = ")
 }
 
 fn read(path: &str) -> String {

@@ -52,6 +52,11 @@ fn crates_know_only_those_below_them() {
 }
 
 #[test]
+fn what_explains_uses_no_crate_that_only_linux_has() {
+    assert_none(crates::linux_elsewhere(&files::sources()));
+}
+
+#[test]
 fn pure_crates_ban_the_world() {
     assert_none(crates::missing_bans());
 }

@@ -69,6 +69,30 @@ pub(crate) struct Flags {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[command(flatten)]
+    Measure(MeasureCommand),
+    #[command(flatten)]
+    Explain(ExplainCommand),
+    #[command(flatten)]
+    Machine(MachineCommand),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page; view it with `bakeoff man | man -l -`
+    Man(ManFlags),
+    /// Print the JSON Schema of plan, workload or hosts files, for editors
+    Schema {
+        /// The kind of file
+        #[arg(value_enum, default_value_t = SchemaOf::Plan)]
+        of: SchemaOf,
+    },
+}
+
+/// What measures: on Linux only.
+#[derive(Debug, Subcommand)]
+pub(crate) enum MeasureCommand {
     /// Run a plan: start, check and load each server, record what happens, report on it
     Run(Box<RunFlags>),
     /// Compare running URLs, commands, configuration files and servers, in one line
@@ -81,6 +105,11 @@ pub(crate) enum Command {
     Overload(Box<OverloadFlags>),
     /// Load one URL, as you would with wrk, h2load, vegeta or oha
     Load(Box<LoadCommand>),
+}
+
+/// What reads records and results: on every system.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExplainCommand {
     /// Report on a stored record
     Report(ReportFlags),
     /// Compare two contenders of a record, or two records, with gates for CI
@@ -93,6 +122,12 @@ pub(crate) enum Command {
     Site(SiteFlags),
     /// Judge other people's results: a table, or what k6, vegeta, oha, wrk or h2load printed
     Audit(Box<AuditFlags>),
+}
+
+/// What prepares this machine for measurements, looks at it, or starts a part of one: on Linux
+/// only.
+#[derive(Debug, Subcommand)]
+pub(crate) enum MachineCommand {
     /// Judge the judge: plant faults, and see whether the checks name them and nothing else
     Selftest(SelftestFlags),
     /// Show the trials of a plan, their order and how long they will take, without running anything
@@ -120,19 +155,6 @@ pub(crate) enum Command {
     /// Be a server with a fault, or a program that disturbs; `selftest` starts this itself
     #[command(hide = true, subcommand)]
     Faulty(FaultyCommand),
-    /// Print a completion script for a shell
-    Completions {
-        /// The shell
-        shell: clap_complete::Shell,
-    },
-    /// Print the manual page; view it with `bakeoff man | man -l -`
-    Man(ManFlags),
-    /// Print the JSON Schema of plan, workload or hosts files, for editors
-    Schema {
-        /// The kind of file
-        #[arg(value_enum, default_value_t = SchemaOf::Plan)]
-        of: SchemaOf,
-    },
 }
 
 /// What a schema describes.

@@ -1,44 +1,59 @@
 //! `bakeoff`: flags and glue. Every important decision is made in another crate.
 //!
+//! Commands that measure need Linux. Those that explain records need no more than files, and are
+//! all that there is on other systems.
+//!
 //! ```text
 //! flags ─► ready values ─► commands/* ─► conduct | load | report | ...
 //!                             └─ output.rs prints, interrupt.rs catches Ctrl-C, exit.rs ends
 //! ```
+
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "what commands that measure would use"
+    )
+)]
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+#[cfg(target_os = "linux")]
 use bakeoff_stage::{host, keeper};
 use clap::Parser;
 use signal_hook::consts::SIGXFSZ;
 
+#[cfg(target_os = "linux")]
 mod campaigns;
 mod commands;
+#[cfg(target_os = "linux")]
 mod display;
 mod exit;
 mod flags;
+#[cfg(target_os = "linux")]
 mod interrupt;
+#[cfg(target_os = "linux")]
 mod library;
+#[cfg(target_os = "linux")]
 mod metrics;
 mod output;
 mod paths;
+#[cfg(target_os = "linux")]
 mod record_place;
+#[cfg(target_os = "linux")]
 mod run_folder;
+#[cfg(target_os = "linux")]
 mod standings;
 
 fn main() -> ExitCode {
-    // A keeper is started for each server. It needs no flags, prints nothing and must not wait.
-    if std::env::args_os()
-        .next()
-        .is_some_and(|name| name == keeper::NAME)
-    {
-        let code = keeper::main();
-        return ExitCode::from(u8::try_from(code).unwrap_or(exit::FAILED));
+    #[cfg(target_os = "linux")]
+    if let Some(code) = be_part_of_another() {
+        return code;
     }
-    host::take_name(c"bakeoff");
-    host::has_keeper();
     hear_of_large_files();
     let flags = match flags::Flags::try_parse_from(arguments()) {
         Ok(flags) => flags,
@@ -51,6 +66,23 @@ fn main() -> ExitCode {
             ExitCode::from(exit::code_of(&error))
         }
     }
+}
+
+/// Carries out what this process was started for by another bakeoff, or gets ready to start such
+/// processes itself.
+#[cfg(target_os = "linux")]
+fn be_part_of_another() -> Option<ExitCode> {
+    // A keeper is started for each server. It needs no flags, prints nothing and must not wait.
+    if std::env::args_os()
+        .next()
+        .is_some_and(|name| name == keeper::NAME)
+    {
+        let code = keeper::main();
+        return Some(ExitCode::from(u8::try_from(code).unwrap_or(exit::FAILED)));
+    }
+    host::take_name(c"bakeoff");
+    host::has_keeper();
+    None
 }
 
 /// The arguments. `bakeoff help --help` is `bakeoff help`, which would look for a command of that

@@ -121,8 +121,8 @@ pub(crate) fn draw(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Columns of the terminal, if standard output is one.
+/// Columns of the terminal, if standard output is one that knows them.
 pub(crate) fn terminal_width() -> Option<usize> {
-    let size = console::Term::stdout().size_checked()?;
-    Some(usize::from(size.1))
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }

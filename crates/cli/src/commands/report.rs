@@ -14,6 +14,8 @@ use clap::ValueEnum;
 use crate::flags::{Format, ReportFlags};
 use crate::{exit, output};
 
+/// The page in the record folder.
+pub(super) const PAGE_FILE: &str = "report.html";
 /// Columns of a terminal that does not report its width.
 const WIDTH: usize = 120;
 

@@ -41,7 +41,7 @@ pub(super) fn carry_out(record: Record, folder: &Path) -> anyhow::Result<u8> {
         None => drawn(&shared),
     };
     let files = [
-        (super::run::PAGE_FILE, page),
+        (super::report::PAGE_FILE, page),
         ("report.md", text),
         (COPY_FILE, NOTE.to_owned()),
     ];

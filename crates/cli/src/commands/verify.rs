@@ -10,8 +10,7 @@ use bakeoff_report::{
     Redacted, Report, counted, differences, is_drawn_around, stored_document, view_of,
 };
 
-use super::report::Drawn;
-use super::run::PAGE_FILE;
+use super::report::{Drawn, PAGE_FILE};
 use crate::flags::VerifyFlags;
 use crate::{exit, output};
 

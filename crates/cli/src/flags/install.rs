@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bakeoff_stage::SourceKind;
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
@@ -43,15 +42,4 @@ pub(crate) enum SourceFlag {
     Go,
     /// Packages of the distribution, with apt-get, as root
     Apt,
-}
-
-impl SourceFlag {
-    pub(crate) fn ready(self) -> SourceKind {
-        match self {
-            Self::Wheel => SourceKind::Wheel,
-            Self::Crate => SourceKind::Crate,
-            Self::Go => SourceKind::Go,
-            Self::Apt => SourceKind::Apt,
-        }
-    }
 }

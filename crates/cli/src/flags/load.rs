@@ -282,6 +282,7 @@ mod tests {
     use clap::{CommandFactory as _, Parser as _};
 
     use super::*;
+    use crate::flags::{Command, Flags, MeasureCommand};
 
     #[test]
     fn rates_are_level_ramps_or_steps() {
@@ -324,7 +325,7 @@ mod tests {
     }
 
     fn help(long: bool) -> String {
-        let mut all = crate::flags::Flags::command().term_width(80);
+        let mut all = Flags::command().term_width(80);
         all.build();
         let load = all
             .find_subcommand_mut("load")
@@ -364,7 +365,7 @@ mod tests {
             .filter(|line| !line.starts_with(' ') && line.ends_with(':'));
         let heads: Vec<&str> = heads.filter(|head| *head != "Examples:").collect();
         assert_eq!(heads, groups, "{help}");
-        let mut all = crate::flags::Flags::command();
+        let mut all = Flags::command();
         let load = all
             .find_subcommand_mut("load")
             .expect("there is a command load");
@@ -377,9 +378,9 @@ mod tests {
     fn flags_of_other_tools_are_understood() {
         let read = |arguments: &[&str]| {
             let all = ["bakeoff", "load"].iter().chain(arguments);
-            match crate::flags::Flags::try_parse_from(all) {
-                Ok(crate::flags::Flags {
-                    command: crate::flags::Command::Load(flags),
+            match Flags::try_parse_from(all) {
+                Ok(Flags {
+                    command: Command::Measure(MeasureCommand::Load(flags)),
                 }) => flags.load,
                 other => panic!("{other:?}"),
             }

@@ -108,12 +108,12 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
-    use crate::flags::{Command, Flags};
+    use crate::flags::{Command, Flags, MeasureCommand};
 
     #[test]
     fn the_usual_steps_are_those_of_a_plan() {
         let flags = Flags::try_parse_from(["bakeoff", "overload", "nginx"]).unwrap();
-        let Command::Overload(flags) = flags.command else {
+        let Command::Measure(MeasureCommand::Overload(flags)) = flags.command else {
             panic!("the command is an overload");
         };
         let text = "name = \"p\"\nworkloads = [\"synthetic\"]\n[[contender]]\nname = \"a\"\n\

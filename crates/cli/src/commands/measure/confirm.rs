@@ -1,0 +1,138 @@
+//! `--confirm`: what limits a contender, put to the test after the rounds of a campaign.
+
+use std::path::Path;
+
+use bakeoff_conduct::{
+    CampaignEnd, Event, Experiments, Here, Roles, Site as _, Suspicion, allowed_cpus,
+    confirm as conduct,
+};
+use bakeoff_plan::Plan;
+use bakeoff_record::{CONFIRM_FOLDER, Machine, Record, RecordFolder, TrialRecord};
+use bakeoff_report::Redaction;
+use bakeoff_stage::Listening;
+
+use super::run::Destination;
+use crate::commands::folder_error;
+use crate::display::{Display, spoken};
+use crate::interrupt::Interrupt;
+use crate::library::Folder;
+use crate::run_folder::RunFolder;
+use crate::standings::Standings;
+use crate::{exit, output};
+
+/// Experiments of a campaign, at the most: each takes eighteen trials.
+const EXPERIMENTS_MAX: usize = 12;
+
+/// What the experiments need besides the record.
+pub(super) struct Means {
+    here: Here,
+    /// Processors of this process before its rounds.
+    allowed: Vec<usize>,
+    redaction: Redaction,
+}
+
+impl Means {
+    /// Those of a campaign; `None` where nobody asked for experiments.
+    pub(super) fn of(
+        destination: &Destination,
+        plan: &Plan,
+        library: &Folder,
+        (scratch, interrupt, redaction): (&RunFolder, &Interrupt, &Redaction),
+    ) -> anyhow::Result<Option<Self>> {
+        if !destination.confirm {
+            return Ok(None);
+        }
+        let (bakeoff, stage) = scratch.stage_at(library.servers(), Listening::default())?;
+        let here = Here {
+            stage: stage.into(),
+            bakeoff,
+            folder: scratch.path().to_owned(),
+            roles: Roles::divide(&plan.pinning).map_err(exit::usage)?,
+            seed: plan.seed,
+            stop: interrupt.flag(),
+            programs: Default::default(),
+        };
+        Ok(Some(Self {
+            here,
+            allowed: allowed_cpus(),
+            redaction: redaction.clone(),
+        }))
+    }
+}
+
+/// Puts each suspected bottleneck of the record at `path` to the test once its rounds are complete,
+/// in a record within it.
+pub(super) fn after(
+    end: CampaignEnd,
+    path: &Path,
+    means: Option<Means>,
+) -> anyhow::Result<CampaignEnd> {
+    let Some(mut means) = means.filter(|_| end == CampaignEnd::Complete) else {
+        return Ok(end);
+    };
+    let record = Record::read(path).map_err(folder_error)?;
+    let plan = record.plan.clone();
+    let suspicions = suspicions(&record);
+    if suspicions.is_empty() {
+        output::note("nothing to confirm: no bottleneck is suspected that can be put to the test");
+        return Ok(CampaignEnd::Complete);
+    }
+    let experiments = Experiments::new(&plan, &suspicions, means.allowed);
+    let expected = experiments.expected();
+    output::note(&format!(
+        "confirming {} of what limits contenders: {} more trials, about {}",
+        suspicions.len(),
+        expected.trials,
+        spoken(expected.expected)
+    ));
+    let (mut folder, earlier) = folder(&path.join(CONFIRM_FOLDER), &plan, &record.machine)?;
+    // A program that has changed since is found when it is held to the one of the rounds.
+    let fixed = means.here.fix_programs(&plan, &record.trials);
+    fixed.map_err(exit::usage)?;
+    let mut display = Display::new(Standings::new(&plan, &[]), means.redaction);
+    let mut on_event = |event: Event<'_>| display.show(&event);
+    let end = conduct(
+        &experiments,
+        &mut folder,
+        &mut means.here,
+        &earlier,
+        &mut on_event,
+    );
+    display.finish();
+    Ok(end?)
+}
+
+/// What is suspected, as far as there is time for it.
+fn suspicions(record: &Record) -> Vec<Suspicion> {
+    let all = bakeoff_report::suspected(record);
+    if all.len() > EXPERIMENTS_MAX {
+        output::note(&format!(
+            "{} bottlenecks are suspected; the first {EXPERIMENTS_MAX} of them are put to the test",
+            all.len()
+        ));
+    }
+    let some = all.into_iter().take(EXPERIMENTS_MAX);
+    let suspicion = |one: bakeoff_report::Suspected| Suspicion {
+        contender: one.contender,
+        workload: one.workload,
+        load: one.load,
+        change: one.change,
+        workers: one.workers,
+    };
+    some.map(suspicion).collect()
+}
+
+/// The record of the experiments, new or as far as it came.
+fn folder(
+    path: &Path,
+    plan: &Plan,
+    machine: &Machine,
+) -> anyhow::Result<(RecordFolder, Vec<TrialRecord>)> {
+    if RecordFolder::is_at(path).map_err(folder_error)? {
+        let folder = RecordFolder::open(path).map_err(folder_error)?;
+        let trials = Record::read(path).map_err(folder_error)?.trials;
+        return Ok((folder, trials));
+    }
+    let folder = RecordFolder::create(path, plan, machine).map_err(folder_error)?;
+    Ok((folder, Vec::new()))
+}

@@ -1,0 +1,303 @@
+//! What the links between generators and the server's host can carry: the yardstick there, bodies
+//! of 1 MiB, each generator alone and all together.
+
+use bakeoff_hosts::{HostError, Order, Report, Session};
+use bakeoff_load::{
+    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Pacing, Request, Speaking,
+    Target, Threads,
+};
+use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
+use bakeoff_record::{LinkFacts, LoadResult, ThreadUsage, When};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use crate::commands::measure::agent::LoadOrder;
+use crate::commands::measure::generators::{self, Together};
+use crate::output;
+
+/// Length of each body.
+const BODY_BYTES: u32 = 1 << 20;
+/// Connections of each generator.
+const CLIENTS: u32 = 4;
+/// How long each measurement takes, and its warm-up.
+const DURATION_S: f64 = 2.0;
+const WARMUP_S: f64 = 0.2;
+/// Share of the time from which on a thread has none left for more.
+const FULL_SHARE: f64 = 0.8;
+/// Share of what is asked for at once from which on it, and not the link, may set the pace: it was
+/// that long on the way.
+const WINDOW_SHARE: f64 = 0.5;
+/// What starting and ending the server may take.
+const SERVER_WITHIN: Duration = Duration::from_secs(10);
+
+/// What was measured from some generators at once.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) from: Vec<String>,
+    /// What the bodies, heads and framing took that came to them.
+    pub(crate) bits_per_s: Option<f64>,
+    /// Whether a thread at one of its ends had no time left: then it may carry more.
+    pub(crate) at_least: bool,
+    /// The fastest connection, which is a round trip.
+    pub(crate) rtt_ns: Option<u64>,
+    /// Between the first and the last that began, with the errors of their clocks; of several.
+    pub(crate) start_spread_ns: Option<u64>,
+    /// Why there is no figure.
+    pub(crate) why_not: Option<String>,
+}
+
+impl Link {
+    /// Whether it was to be measured from this host, and was not.
+    pub(crate) fn failed_from(&self, host: &str) -> bool {
+        self.bits_per_s.is_none() && self.from.iter().any(|from| from == host)
+    }
+}
+
+/// Measures the links from the host of `server`, which listens on `address`, to each of the
+/// generators alone, then to all of them together.
+///
+/// # Errors
+/// The server's end cannot serve.
+pub(crate) fn measure_all(
+    server: &mut Session,
+    address: IpAddr,
+    generators: &mut [&mut Session],
+    should_stop: &dyn Fn() -> bool,
+) -> Result<Vec<Link>, HostError> {
+    let mut found = Vec::new();
+    let alone = (0..generators.len()).map(|index| index..index + 1);
+    let all = (generators.len() > 1).then_some(0..generators.len());
+    for part in alone.chain(all) {
+        if !should_stop() {
+            found.push(measure(server, address, &mut generators[part])?);
+        }
+    }
+    Ok(found)
+}
+
+/// Measures the link to these generators, all at once.
+fn measure(
+    server: &mut Session,
+    address: IpAddr,
+    generators: &mut [&mut Session],
+) -> Result<Link, HostError> {
+    let listening = serve(server, address)?;
+    let mut link = loaded(generators, listening);
+    let share = close(server)?;
+    // One thread serves them all.
+    link.at_least |= share.is_some_and(|share| share >= FULL_SHARE);
+    Ok(link)
+}
+
+/// Starts the server that a link leads to, and returns where.
+fn serve(server: &mut Session, address: IpAddr) -> Result<SocketAddr, HostError> {
+    let listen = SocketAddr::new(address, 0).to_string();
+    server.send(&Order::Serve {
+        listen,
+        body_bytes: BODY_BYTES,
+    })?;
+    let is_serving = |report: &Report| matches!(report, Report::Serving { .. });
+    let report = server.expect("start a server", SERVER_WITHIN, is_serving)?;
+    let Report::Serving { address: found } = report else {
+        return Ok(SocketAddr::new(address, 0));
+    };
+    Ok(found.parse().unwrap_or(SocketAddr::new(address, 0)))
+}
+
+/// Ends it; the share of the load for which its thread ran, of the time in which it could.
+fn close(server: &mut Session) -> Result<Option<f64>, HostError> {
+    server.send(&Order::Close)?;
+    let is_closed = |report: &Report| matches!(report, Report::Closed { .. });
+    let report = server.expect("end its server", SERVER_WITHIN, is_closed)?;
+    let Report::Closed {
+        ran_ns, waited_ns, ..
+    } = report
+    else {
+        return Ok(None);
+    };
+    let load_s = WARMUP_S + DURATION_S;
+    Ok(ran_ns.map(|ran| ran_share(ran as f64 / 1e9, waited_ns as f64 / 1e9, load_s)))
+}
+
+/// Share of a load for which a thread ran, of the time in which it was not kept from running.
+fn ran_share(ran_s: f64, waited_s: f64, load_s: f64) -> f64 {
+    ran_s / (load_s - waited_s).max(ran_s).max(f64::MIN_POSITIVE)
+}
+
+fn loaded(generators: &mut [&mut Session], server: SocketAddr) -> Link {
+    let from = generators.iter().map(|each| each.host().to_owned());
+    let mut link = Link {
+        from: from.collect(),
+        bits_per_s: None,
+        at_least: false,
+        rtt_ns: None,
+        start_spread_ns: None,
+        why_not: None,
+    };
+    let together = match carry_out(generators, server) {
+        Ok(together) => together,
+        Err(error) => {
+            link.why_not = Some(format!("{error:#}"));
+            return link;
+        }
+    };
+    if let Some(lost) = together.lost.first() {
+        link.why_not = Some(lost.to_string());
+        return link;
+    }
+    let mut bits_per_s = 0.0;
+    for part in &together.parts {
+        let result = &part.result;
+        match carried(result) {
+            Ok(bits) => bits_per_s += bits,
+            Err(why) => {
+                link.why_not = Some(format!("host {}: {why}", part.host));
+                return link;
+            }
+        }
+        link.rtt_ns = link.rtt_ns.into_iter().chain(result.connect.min()).min();
+        let full =
+            |it: &ThreadUsage| ran_share(it.cpu_s, it.kept_s, result.measured_s) >= FULL_SHARE;
+        link.at_least |= result.engine.threads.iter().any(full);
+    }
+    // Each connection asks for one body at a time, so a long way is full before the link is.
+    let in_flight = f64::from(CLIENTS * BODY_BYTES) * 8.0 * link.from.len() as f64;
+    let round_trip_s = link.rtt_ns.unwrap_or(0) as f64 / 1e9;
+    link.at_least |= bits_per_s * round_trip_s >= WINDOW_SHARE * in_flight;
+    link.bits_per_s = Some(bits_per_s);
+    link.start_spread_ns = together.start_spread_ns();
+    link
+}
+
+/// What came to a generator, bits per second; or why that says nothing.
+fn carried(result: &LoadResult) -> Result<f64, String> {
+    // A slow link carries no whole body in the window; what came of one counts.
+    if result.requests.ok == 0 {
+        let why = result.error_samples.values().next().cloned();
+        let nothing = (result.bytes.read == 0).then(|| "no answer came in time".to_owned());
+        why.or(nothing).map_or(Ok(()), Err)?;
+    }
+    Ok(result.bytes.read as f64 * 8.0 / result.measured_s)
+}
+
+/// Says what a link from the server's host carries; what the record keeps of it.
+pub(crate) fn noted(server: &str, link: Link, when: When) -> Option<LinkFacts> {
+    let to = link.from.join("+");
+    let Some(bits_per_s) = link.bits_per_s else {
+        let why = link.why_not.unwrap_or_default();
+        output::note(&format!("link {server} -> {to} was not measured: {why}"));
+        return None;
+    };
+    let mbit = bits_per_s / 1e6;
+    let bound = if link.at_least { "at least " } else { "" };
+    output::note(&format!("link {server} -> {to}: {bound}{mbit:.0} Mbit/s"));
+    Some(LinkFacts {
+        from: vec![server.to_owned()],
+        to: link.from,
+        bits_per_s,
+        at_least: link.at_least,
+        rtt_ns: link.rtt_ns,
+        when,
+    })
+}
+
+/// Says why no link was measured.
+pub(crate) fn unmeasured(error: &str) -> Vec<LinkFacts> {
+    output::note(&format!("links were not measured: {error}"));
+    Vec::new()
+}
+
+fn carry_out(generators: &mut [&mut Session], server: SocketAddr) -> anyhow::Result<Together> {
+    let engines = vec![1; generators.len()];
+    let clients = CLIENTS * generators.len() as u32;
+    let spec = spec(server, clients)?;
+    let packed = LoadOrder::pack(&spec, None, None)?;
+    let threads = Threads::divide(clients, &engines);
+    let threads = threads.ok_or_else(|| anyhow::anyhow!("there is no generator"))?;
+    generators::carry_out(generators, &packed, &threads, &spec.load, &|| false)
+}
+
+fn spec(server: SocketAddr, clients: u32) -> anyhow::Result<LoadSpec> {
+    let target = Target::at(server, "/");
+    let request = Request {
+        method: "GET",
+        target: &target.path,
+        host: &target.host,
+        headers: &[],
+        body: &[],
+        keep_alive: true,
+    };
+    let exchange = Exchange {
+        name: "/".to_owned(),
+        request: request.encode()?.into(),
+        h2: None,
+        to_head_request: false,
+        status: ExpectedStatus::Exactly(200),
+        body: None,
+        weight: 1,
+    };
+    Ok(LoadSpec {
+        speaking: Speaking::H1 { tls: None },
+        exchanges: vec![exchange],
+        load: Load {
+            model: LoadModel::Closed { clients },
+            connect: Connect::First,
+            streams: 1,
+            requests: None,
+            warmup_s: WARMUP_S,
+            duration_s: DURATION_S,
+            timeout_s: 10.0,
+        },
+        shape: RateShape::Level,
+        count: None,
+        connections: ConnectionUse::default(),
+        threads: Threads {
+            count: 1,
+            pin: Vec::new(),
+            part: None,
+        },
+        seed: 1,
+        check: BodyCheck::OneIn(64),
+        pacing: Pacing::default(),
+        interval: Duration::from_millis(100),
+        target,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Over 10 Mbit/s none of four bodies is whole in time, and all that came is known.
+    #[test]
+    fn a_link_that_carries_no_whole_body_was_measured() {
+        let load = spec("127.0.0.1:9".parse().unwrap(), CLIENTS).unwrap().load;
+        let check = |ok: u64, read: u64, error: Option<&str>, expected: Result<f64, &str>| {
+            let mut result = LoadResult::empty(load.clone(), 2.0);
+            (result.requests.ok, result.bytes.read) = (ok, read);
+            let errors = error.map(|text| ("reset".to_owned(), text.to_owned()));
+            result.error_samples = errors.into_iter().collect();
+            assert_eq!(carried(&result), expected.map_err(str::to_owned));
+        };
+        check(9, 2_500_000, None, Ok(10e6));
+        check(0, 2_500_000, None, Ok(10e6));
+        check(9, 2_500_000, Some("it was reset"), Ok(10e6));
+        check(0, 0, None, Err("no answer came in time"));
+        check(0, 0, Some("it was refused"), Err("it was refused"));
+        check(0, 300, Some("status 403"), Err("status 403"));
+    }
+
+    /// A thread that another program keeps from its processor is as full as one that runs on.
+    #[test]
+    fn a_thread_without_sleep_is_full() {
+        let near = |share: f64, expected: f64| (share - expected).abs() < 1e-9;
+        assert!(near(ran_share(2.2, 0.0, 2.2), 1.0));
+        assert!(near(ran_share(1.1, 1.1, 2.2), 1.0));
+        assert!(
+            near(ran_share(0.1, 2.0, 2.2), 0.5),
+            "it slept as long as it ran"
+        );
+        assert!(ran_share(0.05, 0.0, 2.2) < 0.03);
+        assert!(near(ran_share(0.0, 3.0, 2.2), 0.0));
+    }
+}

@@ -1,0 +1,344 @@
+//! `bakeoff race`: a plan made of a command line, carried out like any other.
+//!
+//! What each argument means is found out in `operand`; here they become a plan, whose trials take
+//! about two minutes together.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use bakeoff_plan::{
+    Arrival, Contender, Content, Expected, Overrides, Pinning, Plan, Protocol, Request,
+    RequestBody, RoundsAsked, ServedFile, ServerChoice, TRIAL_OVERHEAD, Until, Url, Workload,
+    parse,
+};
+use bakeoff_record::read_regular_text;
+
+use bakeoff_report::Gates;
+
+use super::gated::Gated;
+use super::run::{Asked, Destination, campaign, default_folder};
+use crate::flags::{ArrivalFlag, OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};
+use crate::library::Folder;
+use crate::{exit, output};
+
+pub(super) mod name;
+mod operand;
+
+use operand::Operands;
+
+/// What a race is before its contenders are known.
+const SKELETON: &str = r#"
+name = "race"
+rest = "100ms"
+workloads = ["html-small"]
+[references]
+duration = "1s"
+[[contender]]
+name = "none"
+server = "nginx"
+[[load]]
+clients = 50
+warmup = "500ms"
+duration = "2s"
+"#;
+/// All trials together take about so long.
+const ALL: Duration = Duration::from_secs(110);
+/// A window that is shorter says little, and a longer one little more.
+const WINDOW: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
+/// Rounds of a race.
+const ROUNDS: u32 = 7;
+/// Longest request body: it is written into the plan.
+const BODY_BYTES_MAX: u64 = 1 << 20;
+
+pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
+    let library = Folder::new(flags.record.library.clone())?;
+    let operands = operand::read(&flags.operands, &library)?;
+    if operands.contenders.len() < 2 {
+        return Err(exit::usage(
+            "a race needs at least two contenders: URLs, servers, configuration files or \
+             --start 'COMMAND'; for one URL, use `bakeoff load`",
+        ));
+    }
+    let plan = plan(flags, operands, &library)?;
+    let record = &flags.record;
+    let out = record.out.clone().unwrap_or_else(|| default_folder(&plan));
+    let saved = record
+        .save_plan
+        .clone()
+        .unwrap_or_else(|| out.join("plan.toml"));
+    let asked = Asked {
+        plan,
+        resumed: None,
+        answering_least: 2,
+        save_plan: record.save_plan.clone(),
+    };
+    let destination = Destination {
+        out: Some(out),
+        confirm: record.confirm,
+        far: record.far.clone(),
+        repeat: Some(as_a_file(&saved)),
+        gated: Gated::of(&record.gated, None, None)?,
+        ..Destination::shown(record.others, record.format, record.full, record.strict)
+    };
+    campaign(asked, &library, &destination)
+}
+
+/// A path as `run` takes it for a file and no name of a plan.
+pub(super) fn as_a_file(path: &Path) -> PathBuf {
+    let text = path.to_string_lossy();
+    match text.contains('/') || text.ends_with(".toml") {
+        true => path.to_owned(),
+        false => Path::new(".").join(path),
+    }
+}
+
+/// The plan of the race, as its file would be read again.
+fn plan(flags: &RaceFlags, operands: Operands, library: &Folder) -> anyhow::Result<Plan> {
+    let load = &flags.load;
+    let gates = flags.record.gated.gate.as_ref();
+    let mut plan = contest(&flags.operands, operands, overrides(load, gates), library)?;
+    plan.pinning = pinning(&load.pinning);
+    if load.duration.is_none() && load.requests.is_none() {
+        let window = window(&plan);
+        for load in &mut plan.loads {
+            load.duration_s = window.as_secs_f64();
+        }
+    }
+    plan.note_contenders();
+    checked(&plan, "race", library)
+}
+
+/// The contenders of a command line and what they are asked, under one load.
+pub(super) fn contenders(
+    flags: &OperandFlags,
+    load: Overrides,
+    library: &Folder,
+) -> anyhow::Result<Plan> {
+    contest(flags, operand::read(flags, library)?, load, library)
+}
+
+/// What flags said, checked as what a file says.
+pub(super) fn checked(plan: &Plan, name: &str, library: &Folder) -> anyhow::Result<Plan> {
+    let here = std::env::current_dir().context("failed to find the current folder")?;
+    parse(&plan.to_toml(), name, &here, library).map_err(exit::usage)
+}
+
+/// Who has which processors.
+pub(super) fn pinning(flags: &PinningFlags) -> Pinning {
+    Pinning {
+        server: flags.server_cpus.clone().unwrap_or_default(),
+        engine: flags.engine_cpus.clone().unwrap_or_default(),
+        ..Pinning::default()
+    }
+}
+
+fn contest(
+    flags: &OperandFlags,
+    operands: Operands,
+    load: Overrides,
+    library: &Folder,
+) -> anyhow::Result<Plan> {
+    let here = std::env::current_dir().context("failed to find the current folder")?;
+    let name = flags.workload.as_deref().unwrap_or("html-small");
+    let skeleton = SKELETON.replace("html-small", &escaped(name));
+    let mut plan = parse(&skeleton, "--workload", &here, library).map_err(exit::usage)?;
+    let names: Vec<&str> = operands
+        .contenders
+        .iter()
+        .map(|it| it.name.as_str())
+        .collect();
+    plan.description = format!("A race of {}.", names.join(", "));
+    if flags.workload.is_none() {
+        for workload in &mut plan.workloads {
+            request(workload, flags, &operands)?;
+        }
+    }
+    operands
+        .reasons
+        .iter()
+        .for_each(|reason| output::note(reason));
+    let protocol = protocol(flags, &operands.contenders)?.or(operands.protocol);
+    plan.contenders = operands.contenders;
+    let overrides = Overrides {
+        protocols: protocol.into_iter().collect(),
+        ..load
+    };
+    plan.with(&overrides).map_err(exit::usage)
+}
+
+/// A text as it stands between the quotes of TOML.
+fn escaped(text: &str) -> String {
+    text.escape_default().to_string()
+}
+
+/// Makes the workload that of one request whose right answer is what contenders answer first,
+/// unless they are all known to serve the workload as it is.
+fn request(
+    workload: &mut Workload,
+    flags: &OperandFlags,
+    operands: &Operands,
+) -> anyhow::Result<()> {
+    let asked = &flags.request;
+    let is_plain = asked.method == "GET" && asked.headers.is_empty() && asked.body.is_none();
+    if operands.are_of_the_library && operands.path.is_none() && is_plain {
+        return Ok(());
+    }
+    let is_host = |name: &str| name.eq_ignore_ascii_case("host");
+    let headers = asked.headers.iter().filter(|(name, _)| !is_host(name));
+    let body = asked.body.as_deref().map(text_of).transpose()?;
+    workload.name = "race".to_owned();
+    workload.description = "One request; right is what the contenders answer first.".to_owned();
+    workload.proxied = operands.has_upstream;
+    if operands.has_php {
+        workload.files.push(ServedFile {
+            path: "index.php".to_owned(),
+            content: Content::Text("<?php\n".to_owned()),
+        });
+    }
+    let request = Request {
+        method: asked.method.clone(),
+        path: operands.path.clone().unwrap_or_else(|| "/".to_owned()),
+        headers: headers.cloned().collect(),
+        secret_headers: Vec::new(),
+        weight: 1,
+        body: body.map(|text| RequestBody {
+            content: Content::Text(text),
+            chunked: false,
+        }),
+        expect: Expected::first_answer(),
+    };
+    workload.requests = request.into();
+    Ok(())
+}
+
+fn text_of(path: &Path) -> anyhow::Result<String> {
+    read_regular_text(path, BODY_BYTES_MAX)
+        .map_err(|cause| exit::usage(format!("failed to read {}: {cause}", path.display())))
+}
+
+/// The protocol of all, which the scheme of URLs chooses where no flag does.
+fn protocol(flags: &OperandFlags, contenders: &[Contender]) -> anyhow::Result<Option<Protocol>> {
+    let urls: Vec<&Url> = contenders.iter().filter_map(url).collect();
+    let Some(first) = urls.first() else {
+        return Ok(flags.request.protocol);
+    };
+    if let Some(other) = urls.iter().find(|url| url.is_secure != first.is_secure) {
+        return Err(exit::usage(format!(
+            "{first} and {other} differ in their scheme, and a race asks all over one protocol; \
+             give both the same scheme"
+        )));
+    }
+    let asked = flags.request.protocol;
+    match asked {
+        Some(protocol) if protocol.is_secure() != first.is_secure => Err(exit::usage(format!(
+            "--protocol {} does not suit {first}; for http it is h1 or h2c, and for https h1-tls, \
+             h2 or h3",
+            protocol.name()
+        ))),
+        None if first.is_secure => Ok(Some(Protocol::H1Tls)),
+        asked => Ok(asked),
+    }
+}
+
+fn url(contender: &Contender) -> Option<&Url> {
+    match &contender.server {
+        ServerChoice::Url(running) => Some(&running.url),
+        _ => None,
+    }
+}
+
+/// How many rounds there are. A gate that cannot be decided is of no use to a build, so a race with
+/// gates goes on until they could be, unless it is said how many rounds it has.
+fn rounds(load: &RaceLoadFlags, gates: Option<&Gates>) -> RoundsAsked {
+    let strictest = gates
+        .and_then(Gates::strictest)
+        .filter(|_| load.rounds.is_none())
+        .map(|width| width.clamp(*Until::WIDTHS.start(), *Until::WIDTHS.end()));
+    RoundsAsked {
+        number: Some(load.rounds.unwrap_or(ROUNDS)),
+        until: load.until.or(strictest),
+        at_most: None,
+    }
+}
+
+fn overrides(load: &RaceLoadFlags, gates: Option<&Gates>) -> Overrides {
+    Overrides {
+        clients: Some(vec![load.clients]),
+        streams: load.streams,
+        requests: load.requests,
+        rate: load.rate,
+        arrival: load
+            .arrival
+            .map(ArrivalFlag::ready)
+            .or(load.rate.map(|_| Arrival::Poisson)),
+        duration: load.duration,
+        warmup: load.warmup,
+        rounds: rounds(load, gates),
+        seed: load.seed,
+        ..Overrides::default()
+    }
+}
+
+/// The window with which all trials take about as long as a race should.
+fn window(plan: &Plan) -> Duration {
+    let [least, most] = WINDOW;
+    let warmup = plan.loads.first().map_or(0.0, |load| load.warmup_s);
+    let aside = plan.rest + TRIAL_OVERHEAD + Duration::from_secs_f64(warmup);
+    let rounds = plan.rounds_at_least();
+    // The yardstick's window is its own.
+    let yardstick = plan.references.duration.unwrap_or_default() + aside;
+    let round = (ALL / rounds.max(1)).saturating_sub(yardstick);
+    let control = u32::from(plan.has_control());
+    let trials = u32::try_from(plan.contenders.len()).unwrap_or(u32::MAX) + control;
+    let window = (round / trials.max(1))
+        .saturating_sub(aside)
+        .clamp(least, most);
+    // In tenths of a second, as a person would write it.
+    Duration::from_millis((window.as_millis() as u64) / 100 * 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::flags::{Command, Flags, MeasureCommand};
+
+    /// A race as a command line asks for it, and the most rounds that its plan may have.
+    fn rounds_of(flags: &[&str]) -> (u32, u32) {
+        let line = ["bakeoff", "race", "nginx", "caddy"].iter().chain(flags);
+        let command = Flags::parse_from(line).command;
+        let Command::Measure(MeasureCommand::Race(flags)) = command else {
+            unreachable!("it is a race");
+        };
+        let gates = flags.record.gated.gate.as_ref();
+        let plan = parse(SKELETON, "skeleton", Path::new("/"), &bakeoff_plan::Builtin).unwrap();
+        let plan = plan.with(&overrides(&flags.load, gates)).unwrap();
+        (plan.rounds_at_least(), plan.rounds_at_most())
+    }
+
+    #[test]
+    fn a_race_with_gates_adds_rounds_unless_their_number_is_given() {
+        assert_eq!(rounds_of(&[]), (7, 10));
+        assert_eq!(rounds_of(&["--gate", "rate=5%"]), (10, 40));
+        assert_eq!(rounds_of(&["--gate", "rate=0.01%,cpu=900%"]), (10, 40));
+        assert_eq!(rounds_of(&["--gate", "rate=5%", "--rounds", "8"]), (8, 12));
+        assert_eq!(rounds_of(&["--gate", "rate=5%", "--until", "2%"]), (10, 40));
+        assert_eq!(rounds_of(&["--until", "2%"]), (10, 40));
+    }
+
+    #[test]
+    fn a_race_takes_about_two_minutes_whoever_runs() {
+        let here = Path::new("/");
+        let mut plan = parse(SKELETON, "skeleton", here, &bakeoff_plan::Builtin).unwrap();
+        plan.rounds = 7;
+        let one = plan.contenders[0].clone();
+        for (count, least_s, most_s) in [(2, 90, 125), (3, 90, 125), (12, 150, 320)] {
+            plan.contenders = vec![one.clone(); count];
+            plan.loads[0].duration_s = window(&plan).as_secs_f64();
+            let all = bakeoff_plan::expected_duration(&plan, plan.rounds).as_secs();
+            assert!((least_s..most_s).contains(&all), "{count}: {all} s");
+        }
+    }
+}
