@@ -123,6 +123,10 @@ fn what_a_killed_agent_left_on_its_host_is_removed_by_the_next_one() {
     let left = folder("sut").join("bakeoff-run-2147483647-1-00ff");
     std::fs::create_dir_all(left.join("own")).unwrap();
     std::fs::write(left.join("own/site.conf"), "server {}").unwrap();
+    // One that was made just now may be another bakeoff's that begins.
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let opened = std::fs::File::open(&left).unwrap();
+    opened.set_modified(long_ago).unwrap();
     let contenders = [("web", "nginx", "default")];
     let text = plan(&contenders, "synthetic", "duration = \"200ms\"");
     scene.write("plan.toml", &text);
