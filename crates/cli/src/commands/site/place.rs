@@ -137,14 +137,18 @@ fn remove_leftovers(parent: &Path, beginning: &OsStr) {
         let rest = name.as_bytes().strip_prefix(beginning.as_bytes());
         let number = rest.and_then(|rest| std::str::from_utf8(rest).ok());
         let number = number.and_then(|text| text.parse::<u32>().ok());
-        let number = number.and_then(|number| i32::try_from(number).ok());
-        // This process has made none yet: in a container each one may have the same number.
-        let is_gone =
-            |process: Pid| process == getpid() || test_kill_process(process) == Err(Errno::SRCH);
-        if number.and_then(Pid::from_raw).is_some_and(is_gone) {
+        if number.is_some_and(is_gone) {
             remove_own(&entry.path());
         }
     }
+}
+
+/// Whether no other process has a number. This one has made nothing yet: in a container each one
+/// may have the same number.
+fn is_gone(number: u32) -> bool {
+    let process = i32::try_from(number).ok().and_then(Pid::from_raw);
+    process
+        .is_none_or(|process| process == getpid() || test_kill_process(process) == Err(Errno::SRCH))
 }
 
 /// Removes a folder with the files of a site in it. With anything else in it, it stays.
@@ -198,6 +202,14 @@ fn refused(output: &Path, why: &str) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_another_process_that_runs_is_left_alone() {
+        assert!(!is_gone(std::os::unix::process::parent_id()));
+        for number in [std::process::id(), 0, 999_999_999, u32::MAX] {
+            assert!(is_gone(number), "{number}");
+        }
+    }
 
     #[test]
     fn a_mount_point_is_called_one() {
