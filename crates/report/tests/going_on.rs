@@ -385,3 +385,22 @@ fn a_campaign_that_met_one_of_its_contenders_says_so_and_goes_on() {
     assert_eq!(without_finding(&broken_off), alone);
     assert_eq!(proposed(&broken_off), None);
 }
+
+/// Memory of the same size stood below "No difference between contenders is shown", where nothing
+/// was known of any rate.
+#[test]
+fn a_campaign_without_a_rate_that_can_be_believed_does_not_know_which_is_faster() {
+    let mut record = rounds(7);
+    for trial in &mut record.trials {
+        disturb(trial);
+        let ticks = trial
+            .usage
+            .trees
+            .iter_mut()
+            .flat_map(|tree| &mut tree.ticks);
+        ticks.for_each(|tick| tick.rss_bytes = 20_000_000);
+    }
+    let unknown = "Which one is faster is not known: the rates and latencies of too few contenders \
+                   can be believed.";
+    assert_eq!(without_finding(&record), unknown);
+}

@@ -1,6 +1,6 @@
 //! Why no finding stands in the answer, where none does.
 
-use bakeoff_audit::{Comparison, Conclusion};
+use bakeoff_audit::{Comparison, Conclusion, Metric};
 
 use super::cell::Cell;
 
@@ -14,6 +14,8 @@ pub(super) fn no_finding(planned: usize, cells: &[Cell], comparisons: &[Comparis
         );
         !is_left_out
     };
+    // Closed-loop latencies are shown and not compared.
+    let is_fast = |one: &Comparison| matches!(one.metric, Metric::RatePerS | Metric::LatencyP99Ns);
     let text = match measured.as_slice() {
         _ if cells.iter().all(|cell| cell.rounds.measured == 0) => "Nothing was measured.",
         [] => "No contender was measured, so nothing is compared.",
@@ -24,6 +26,13 @@ pub(super) fn no_finding(planned: usize, cells: &[Cell], comparisons: &[Comparis
         }
         _ if !comparisons.iter().any(is_weighed) => {
             "Nothing could be compared: the numbers of too few contenders can be believed."
+        }
+        _ if !comparisons
+            .iter()
+            .any(|one| is_fast(one) && is_weighed(one)) =>
+        {
+            "Which one is faster is not known: the rates and latencies of too few contenders can \
+             be believed."
         }
         _ => "No difference between contenders is shown.",
     };
