@@ -14,7 +14,7 @@ use crate::judged::JudgedCell;
 use crate::limits::EQUAL_FLOOR_MOST;
 use crate::more::More;
 use crate::number::Number;
-use crate::verdict::{Judgement, Verdict};
+use crate::verdict::Verdict;
 
 /// How far a campaign can be trusted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
@@ -138,7 +138,7 @@ fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     let doubtful: Vec<&&JudgedCell<'_>> = contenders.iter().filter(is_doubtful).collect();
     let blames = doubtful
         .iter()
-        .filter_map(|one| cause(&one.judgement, one.ranked_by()));
+        .filter_map(|one| cause(one, one.ranked_by()));
     let mut codes: Vec<(Code, usize, Level)> = Vec::new();
     for check in blames {
         match codes.iter_mut().find(|(code, ..)| *code == check.code) {
@@ -173,14 +173,33 @@ fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     Some(weakness(code.name(), level, text))
 }
 
-/// What is to blame for a number: what happened, sooner than the number of rounds that it left.
-fn cause(judgement: &Judgement, number: Number) -> Option<&Check> {
+/// What is to blame for a number: what happened, sooner than the number of rounds that it left;
+/// and what disturbed rounds, where that was in more of them than what is worse.
+fn cause<'c>(judged: &'c JudgedCell<'_>, number: Number) -> Option<&'c Check> {
+    let judgement = &judged.judgement;
     let worse = judgement.checks.iter().filter(|check| {
         let counts_rounds = matches!(check.code, Code::RoundsAccepted | Code::RoundsComplete);
         check.of(number) > Level::NotRun && !counts_rounds
     });
-    let worst = worse.rev().max_by_key(|check| check.of(number));
-    worst.or_else(|| judgement.blame(number))
+    let spoiled = |check: &Check| {
+        let weakens = |one: &Check| one.code == check.code && one.of(number) > Level::NotRun;
+        let rounds = judged.counted();
+        rounds.filter(|it| it.checks.iter().any(weakens)).count()
+    };
+    let worst = worse.clone().rev().max_by_key(|check| check.of(number));
+    let disturbing = worse
+        .filter(|check| check.of(number) == Level::Disturbed)
+        .rev()
+        .max_by_key(|check| spoiled(check));
+    match (worst, disturbing) {
+        // A machine that was disturbed changes rates. It makes no answer wrong.
+        (Some(worst), Some(disturbing))
+            if !worst.code.is_correctness() && spoiled(disturbing) > spoiled(worst) =>
+        {
+            Some(disturbing)
+        }
+        (worst, _) => worst.or_else(|| judgement.blame(number)),
+    }
 }
 
 /// What a check that could not run leaves open, in a few words.

@@ -115,3 +115,32 @@ fn windows_that_end_at_another_level_in_all_rounds_are_not_steady() {
     // What goes one way in a round and another way in the next is noise.
     assert_eq!(reported(0.08, |round| round % 2 == 0).0, Level::Passed);
 }
+
+/// Beside a compiler the rate of some windows is not level either: the compiler is the cause.
+#[test]
+fn what_disturbed_more_rounds_than_a_worse_check_spoiled_is_to_blame() {
+    let reasons = |disturbed: u32| {
+        let mut record = rounds(8);
+        for trial in of(&mut record, CONTENDER) {
+            if trial.round <= disturbed {
+                disturb(trial);
+            }
+            if trial.round <= 3 {
+                let result = trial.result.as_mut().expect("it was measured");
+                let halves = result.intervals.iter_mut().take(5);
+                halves.for_each(|part| part.ok /= 2);
+            }
+        }
+        judge(&record).trust.reasons
+    };
+    for (disturbed, cause) in [
+        (0, "the rate changed inside the window"),
+        (1, "the rate changed inside the window"),
+        (8, "other programs ran at the same time"),
+    ] {
+        let reasons = reasons(disturbed);
+        let expected = format!("is not ranked, because {cause}");
+        let is_there = reasons.iter().any(|one| one.text.ends_with(&expected));
+        assert!(is_there, "{disturbed} disturbed rounds: {reasons:?}");
+    }
+}
