@@ -49,12 +49,12 @@ fn records_of_a_folder_are_one_history() {
     let scene = Scene::new();
     record(&scene);
     let records = scene.path("records");
+    // One is in a folder of its own.
+    fs::create_dir(records.join("deeper")).unwrap();
     for hours in 1..8 {
-        copy(
-            &records.join("first"),
-            &records.join(format!("later-{hours}")),
-            hours,
-        );
+        let parent = if hours == 7 { "deeper/" } else { "" };
+        let to = records.join(format!("{parent}later-{hours}"));
+        copy(&records.join("first"), &to, hours);
     }
     fs::create_dir(records.join("notes")).unwrap();
     // A record that was cut off is left out, with the reason.

@@ -10,6 +10,7 @@ use crate::{exit, output};
 
 mod audit;
 mod compare;
+mod found;
 mod history;
 mod man;
 #[cfg(target_os = "linux")]

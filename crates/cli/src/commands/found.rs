@@ -12,6 +12,8 @@ use crate::exit;
 
 /// How far below a named folder records are looked for.
 const LEVELS: usize = 4;
+/// Names that are looked at below the named folders.
+const ENTRIES_MAX: usize = 100_000;
 /// Names of what was skipped that a message has.
 const NAMES_SHOWN: usize = 3;
 
@@ -22,18 +24,21 @@ pub(super) struct Found {
     pub(super) records: Vec<PathBuf>,
     /// Folders that cannot be looked into.
     pub(super) unreadable: Vec<(PathBuf, FolderError)>,
-    /// Sites that this command made.
+    /// Named folders that neither are a record nor hold one.
+    pub(super) empty: Vec<PathBuf>,
+    /// Sites that `bakeoff site` made.
     sites: Vec<PathBuf>,
     /// Named folders, with the names in them that are neither records nor hold any.
     others: Vec<(PathBuf, Vec<String>)>,
     seen: BTreeSet<PathBuf>,
+    entries: usize,
 }
 
 impl Found {
     /// Looks into the folders that the user named.
     ///
     /// # Errors
-    /// When one of them is no folder.
+    /// When one of them is no folder, or there is too much below them.
     pub(super) fn below(folders: &[PathBuf]) -> anyhow::Result<Self> {
         let mut found = Self::default();
         for folder in folders {
@@ -44,7 +49,9 @@ impl Found {
                 )));
             }
             let mut others = Vec::new();
-            found.look(folder, LEVELS, &mut others)?;
+            if !found.look(folder, LEVELS, &mut others)? {
+                found.empty.push(folder.clone());
+            }
             if !others.is_empty() {
                 found.others.push((folder.clone(), others));
             }
@@ -82,6 +89,13 @@ impl Found {
         let mut entries = fs::read_dir(folder)
             .and_then(|entries| entries.collect::<Result<Vec<_>, _>>())
             .with_context(failed)?;
+        self.entries += entries.len();
+        if self.entries > ENTRIES_MAX {
+            return Err(exit::usage(format!(
+                "there are more than {ENTRIES_MAX} entries up to {}; name folders with fewer",
+                folder.display()
+            )));
+        }
         entries.sort_by_key(fs::DirEntry::file_name);
         let mut has_any = false;
         for entry in entries {

@@ -1,15 +1,15 @@
 //! `bakeoff history`: numbers over many records, and where they changed.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use bakeoff_record::{Record, RecordFolder};
+use bakeoff_record::Record;
 use bakeoff_report::{
     HistoryRecord, HistorySource, Redacted, history_csv, history_html, history_json, history_text,
     history_view, set_copies_aside,
 };
 
+use super::found::Found;
 use super::report::text_options_of;
 use crate::flags::{HistoryFlags, HistoryFormat};
 use crate::{exit, output};
@@ -17,9 +17,6 @@ use crate::{exit, output};
 pub(super) mod index;
 
 use index::Index;
-
-/// Names that are looked at in a folder of records.
-const ENTRIES_MAX: usize = 100_000;
 
 pub(crate) fn carry_out(flags: &HistoryFlags) -> anyhow::Result<u8> {
     let paths = records(&flags.folders)?;
@@ -57,58 +54,25 @@ fn read(path: &Path) -> Result<HistoryRecord, String> {
     taken.ok_or_else(|| "a search or an overload has no rounds to compare".to_owned())
 }
 
-/// The record folders, each once, in the order given.
+/// The record folders, each once, in the order given. One that may not be looked into is left out,
+/// with the reason, when it is read.
 fn records(folders: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let (mut found, mut known) = (Vec::new(), BTreeSet::new());
-    for folder in folders {
-        let here = match is_record(folder)? {
-            true => vec![folder.clone()],
-            false => inside(folder)?,
-        };
-        for path in here {
-            let whole = path.canonicalize();
-            if known.insert(whole.unwrap_or_else(|_| path.clone())) {
-                found.push(path);
-            }
-        }
+    let found = Found::below(folders)?;
+    for line in found.passed_over() {
+        output::note(&line);
     }
-    Ok(found)
-}
-
-fn is_record(path: &Path) -> anyhow::Result<bool> {
-    RecordFolder::is_at(path).map_err(super::folder_error)
-}
-
-/// The records in a folder, by name.
-fn inside(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let shown = folder.display();
-    let entries = std::fs::read_dir(folder)
-        .map_err(|cause| exit::usage(format!("failed to read the folder {shown}: {cause}")))?;
-    let mut paths = Vec::new();
-    for entry in entries {
-        let entry = entry.with_context(|| format!("failed to read the folder {shown}"))?;
-        if paths.len() == ENTRIES_MAX {
-            return Err(exit::usage(format!(
-                "{shown} has more than {ENTRIES_MAX} entries; name folders with fewer records"
-            )));
-        }
-        paths.push(entry.path());
+    let none = match found.empty.first() {
+        Some(folder) => format!("{} holds no record", folder.display()),
+        None => "there is no record".to_owned(),
+    };
+    let unreadable = found.unreadable.into_iter().map(|(folder, _)| folder);
+    let records: Vec<PathBuf> = found.records.into_iter().chain(unreadable).collect();
+    if found.empty.is_empty() && !records.is_empty() {
+        return Ok(records);
     }
-    paths.sort();
-    let mut records = Vec::new();
-    for path in paths.into_iter().filter(|path| path.is_dir()) {
-        // One that may not be looked into is left out, with the reason, when it is read.
-        if is_record(&path).unwrap_or(true) {
-            records.push(path);
-        }
-    }
-    if records.is_empty() {
-        return Err(exit::usage(format!(
-            "{shown} holds no record and no folder with one; name folders that `bakeoff run` made, \
-             or the folder that holds them"
-        )));
-    }
-    Ok(records)
+    Err(exit::usage(format!(
+        "{none}; name folders that `bakeoff run` made, or folders that hold some"
+    )))
 }
 
 /// What records are called: the folder's own name, with as many of the folders above it as two need

@@ -3,7 +3,6 @@
 //! Each record is published as `bakeoff report --share` would give it away. The site is made in a
 //! folder beside its place and moved there when it is whole, so nobody ever sees half of one.
 
-mod found;
 mod place;
 
 use std::collections::BTreeMap;
@@ -12,8 +11,8 @@ use std::path::{Path, PathBuf};
 use bakeoff_record::{FolderError, Record};
 use bakeoff_report::{Redacted, SiteFile, SiteOptions, SiteRecord, count, site_files, site_record};
 
-use self::found::Found;
 use self::place::Place;
+use super::found::Found;
 use crate::flags::SiteFlags;
 use crate::{exit, output, paths};
 

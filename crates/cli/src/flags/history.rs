@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
     Exit codes: 0 done, 2 a folder holds no record, 4 no record has a number that \
     can be believed.")]
 pub(crate) struct HistoryFlags {
-    /// Record folders, or folders of them
+    /// Record folders, and folders that hold record folders
     #[arg(value_name = "DIR", required = true)]
     pub(crate) folders: Vec<PathBuf>,
     /// Numbers to follow [default: rate of closed loops and p99 of open ones]
