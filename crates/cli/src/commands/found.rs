@@ -22,7 +22,7 @@ const NAMES_SHOWN: usize = 3;
 pub(super) struct Found {
     /// Record folders, each once, in the order of the command line and of their names.
     pub(super) records: Vec<PathBuf>,
-    /// Folders that cannot be looked into.
+    /// Folders that cannot be looked into, each once.
     pub(super) unreadable: Vec<(PathBuf, FolderError)>,
     /// Named folders that neither are a record nor hold one.
     pub(super) empty: Vec<PathBuf>,
@@ -71,19 +71,16 @@ impl Found {
             self.sites.push(folder.to_owned());
             return Ok(true);
         }
-        match RecordFolder::is_at(folder) {
-            Ok(true) => {
-                let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-                if self.seen.insert(real) {
-                    self.records.push(folder.to_owned());
+        let is_record = RecordFolder::is_at(folder);
+        if !matches!(is_record, Ok(false)) {
+            let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+            if self.seen.insert(real) {
+                match is_record {
+                    Ok(_) => self.records.push(folder.to_owned()),
+                    Err(error) => self.unreadable.push((folder.to_owned(), error)),
                 }
-                return Ok(true);
             }
-            Err(error) => {
-                self.unreadable.push((folder.to_owned(), error));
-                return Ok(true);
-            }
-            Ok(false) => {}
+            return Ok(true);
         }
         let failed = || format!("failed to read {}", folder.display());
         let mut entries = fs::read_dir(folder)

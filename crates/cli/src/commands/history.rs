@@ -54,8 +54,8 @@ fn read(path: &Path) -> Result<HistoryRecord, String> {
     taken.ok_or_else(|| "a search or an overload has no rounds to compare".to_owned())
 }
 
-/// The record folders, each once, in the order given. One that may not be looked into is left out,
-/// with the reason, when it is read.
+/// The record folders, each once, in the order given; and behind them those below a named folder
+/// that may not be looked into, which are left out, with the reason, when they are read.
 fn records(folders: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let found = Found::below(folders)?;
     for line in found.passed_over() {
@@ -65,8 +65,13 @@ fn records(folders: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         Some(folder) => format!("{} holds no record", folder.display()),
         None => "there is no record".to_owned(),
     };
-    let unreadable = found.unreadable.into_iter().map(|(folder, _)| folder);
-    let records: Vec<PathBuf> = found.records.into_iter().chain(unreadable).collect();
+    let mut records = found.records;
+    for (folder, error) in found.unreadable {
+        if folders.contains(&folder) {
+            return Err(super::folder_error(error));
+        }
+        records.push(folder);
+    }
     if found.empty.is_empty() && !records.is_empty() {
         return Ok(records);
     }
