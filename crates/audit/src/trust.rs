@@ -182,9 +182,10 @@ fn cause<'c>(judged: &'c JudgedCell<'_>, number: Number) -> Option<&'c Check> {
         check.of(number) > Level::NotRun && !counts_rounds
     });
     let spoiled = |check: &Check| {
-        let weakens = |one: &Check| one.code == check.code && one.of(number) > Level::NotRun;
-        let rounds = judged.counted();
-        rounds.filter(|it| it.checks.iter().any(weakens)).count()
+        let of_rounds = judged.counted().filter_map(|round| round.check(check.code));
+        of_rounds
+            .filter(|one| one.of(number) > Level::NotRun)
+            .count()
     };
     let worst = worse.clone().rev().max_by_key(|check| check.of(number));
     let disturbing = worse

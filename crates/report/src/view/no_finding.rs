@@ -7,15 +7,16 @@ use super::cell::Cell;
 /// The sentence that stands in place of findings, for a plan of `planned` contenders.
 pub(super) fn no_finding(planned: usize, cells: &[Cell], comparisons: &[Comparison]) -> String {
     let measured = measured(cells);
-    let is_weighed = |one: &Comparison| {
+    let is_weighed = |one: &&Comparison| {
         let is_left_out = matches!(
             one.conclusion,
             Conclusion::NotComparable | Conclusion::NotCompared
         );
         !is_left_out
     };
-    // Closed-loop latencies are shown and not compared.
-    let is_fast = |one: &Comparison| matches!(one.metric, Metric::RatePerS | Metric::LatencyP99Ns);
+    let weighed: Vec<&Comparison> = comparisons.iter().filter(is_weighed).collect();
+    let is_of_speed =
+        |one: &&Comparison| matches!(one.metric, Metric::RatePerS | Metric::LatencyP99Ns);
     let text = match measured.as_slice() {
         _ if cells.iter().all(|cell| cell.rounds.measured == 0) => "Nothing was measured.",
         [] => "No contender was measured, so nothing is compared.",
@@ -24,13 +25,10 @@ pub(super) fn no_finding(planned: usize, cells: &[Cell], comparisons: &[Comparis
         _ if comparisons.is_empty() => {
             "No two contenders were measured at the same workload and load, so nothing is compared."
         }
-        _ if !comparisons.iter().any(is_weighed) => {
+        _ if weighed.is_empty() => {
             "Nothing could be compared: the numbers of too few contenders can be believed."
         }
-        _ if !comparisons
-            .iter()
-            .any(|one| is_fast(one) && is_weighed(one)) =>
-        {
+        _ if !weighed.iter().any(is_of_speed) => {
             "Which one is faster is not known: the rates and latencies of too few contenders can \
              be believed."
         }
