@@ -94,11 +94,12 @@ fn causes(subject: &Subject<'_>) -> Vec<Cause> {
         throttled,
         co_saturated,
         client_cpu,
+        // The yardstick crosses the same link: a full one is why the rates are near each other.
+        link,
         generator_ceiling,
         steal,
         accept_queue,
         backend,
-        link,
         softirq,
         server_cpu,
     ];

@@ -146,7 +146,7 @@ fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
             None => codes.push((check.code, 1, check.level)),
         }
     }
-    codes.retain(|(code, ..)| !matches!(code, Code::GeneratorCeiling | Code::BackendBound));
+    codes.retain(|(code, ..)| !is_near_reference(*code));
     let counted: usize = codes.iter().map(|(_, n, _)| n).sum();
     let (code, _, level) = *codes.iter().rev().max_by_key(|(_, n, _)| n)?;
     let why = match level {
@@ -188,6 +188,12 @@ fn cause<'c>(judged: &'c JudgedCell<'_>, number: Number) -> Option<&'c Check> {
             .count()
     };
     let worst = worse.clone().rev().max_by_key(|check| check.of(number));
+    let full_link = worse.clone().find(|check| check.code == Code::LinkRoom);
+    let worst = match (worst, full_link) {
+        // The yardstick and the upstream were asked over the same link.
+        (Some(worst), Some(link)) if is_near_reference(worst.code) => Some(link),
+        (worst, _) => worst,
+    };
     let disturbing = worse
         .filter(|check| check.of(number) == Level::Disturbed)
         .rev()
@@ -201,6 +207,11 @@ fn cause<'c>(judged: &'c JudgedCell<'_>, number: Number) -> Option<&'c Check> {
         }
         (worst, _) => worst.or_else(|| judgement.blame(number)),
     }
+}
+
+/// Whether a check says that a rate is near that of a reference.
+fn is_near_reference(code: Code) -> bool {
+    matches!(code, Code::GeneratorCeiling | Code::BackendBound)
 }
 
 /// What a check that could not run leaves open, in a few words.
@@ -248,7 +259,7 @@ fn plain(code: Code) -> &'static str {
         Code::SoftnetDrops | Code::UdpDrops | Code::HostDrops => "packets were dropped",
         Code::ListenOverflows | Code::AcceptQueue => "an accept queue was full",
         Code::FdLimit => "the server had too few files for its connections",
-        Code::LinkRoom => "a link was full",
+        Code::LinkRoom => "the link between hosts was full",
         Code::LinkMeasured => "a link was not measured, or changed",
         Code::Way => "much of the latency is the way between hosts",
         Code::ClockError => "a host's clock is not known well enough",
@@ -289,8 +300,13 @@ fn shared(record: &Record, contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
 
 /// Numbers that are bounds, because the engine or the upstream was near its own limit, or late.
 fn bounds(contenders: &[&JudgedCell<'_>]) -> Option<String> {
+    let is_by_link = |one: &JudgedCell<'_>| {
+        cause(one, Number::Rate).is_some_and(|check| check.code == Code::LinkRoom)
+    };
     let is_low = |one: &&&JudgedCell<'_>| {
-        one.rate_bound.is_some() && one.judgement.verdicts.rate <= Verdict::Suspect
+        one.rate_bound.is_some()
+            && one.judgement.verdicts.rate <= Verdict::Suspect
+            && !is_by_link(one)
     };
     let rates = contenders.iter().filter(is_low).count();
     let latencies = contenders.iter().filter(|one| is_upper_bound(one)).count();

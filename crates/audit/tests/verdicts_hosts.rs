@@ -6,6 +6,8 @@ mod planted;
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
+#[path = "verdicts_hosts/held.rs"]
+mod held;
 #[path = "verdicts_hosts/other_load.rs"]
 mod other_load;
 
