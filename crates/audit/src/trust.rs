@@ -188,7 +188,9 @@ fn cause<'c>(judged: &'c JudgedCell<'_>, number: Number) -> Option<&'c Check> {
             .count()
     };
     let worst = worse.clone().rev().max_by_key(|check| check.of(number));
-    let full_link = worse.clone().find(|check| check.code == Code::LinkRoom);
+    let full_link = judgement
+        .check(Code::LinkRoom)
+        .filter(|check| check.of(number) > Level::NotRun);
     let worst = match (worst, full_link) {
         // The yardstick and the upstream were asked over the same link.
         (Some(worst), Some(link)) if is_near_reference(worst.code) => Some(link),
