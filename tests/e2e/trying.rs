@@ -186,7 +186,11 @@ fn a_wrong_answer_ends_with_4_and_others_are_tried_all_the_same() {
         .unwrap()
         .iter()
         .map(|it| &it["end"]);
-    assert_eq!(ends.collect::<Vec<_>>(), ["wrong-answer", "answered"]);
+    assert_eq!(
+        ends.collect::<Vec<_>>(),
+        ["wrong-answer", "answered"],
+        "{tried:#}"
+    );
     assert!(
         tried["files"][0]["hint"]
             .as_str()

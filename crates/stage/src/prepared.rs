@@ -210,9 +210,11 @@ impl Prepared {
     /// # Errors
     /// When it ends, does not listen, or does not answer as expected; nothing of it is left then.
     pub fn start(mut self, within: Duration) -> Result<Running, StageError> {
+        // Rendered again, what was taken since it was chosen is another port.
+        let chooses_ports = self.port.is_some() || changes_own_file(&self);
         for _ in 1..PORTS_TRIED {
             match self.try_start(within) {
-                Err(error) if self.port.is_some() && is_port_taken(&error) => self.render()?,
+                Err(error) if chooses_ports && is_port_taken(&error) => self.render()?,
                 Err(error) => return Err(error),
                 Ok((kept, ready)) => return Ok(self.into_running(kept, ready)),
             }
@@ -506,10 +508,14 @@ impl Prepared {
     }
 }
 
+/// Whether a server runs a user's own file, with rules that change it.
+fn changes_own_file(prepared: &Prepared) -> bool {
+    prepared.configuration.own().is_some() && prepared.server.own.has_changes()
+}
+
 /// With whom a server may be in contact, where rules are to see to that.
 fn contacts(prepared: &Prepared) -> Option<Contacts> {
-    prepared.configuration.own()?;
-    if !prepared.server.own.has_changes() {
+    if !changes_own_file(prepared) {
         return None;
     }
     let origin = prepared.variables.texts(&["origin"]);

@@ -8,6 +8,7 @@
 
 mod support;
 
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{ConfigSource, Contender, Protocol, Replacement, Workload};
@@ -520,4 +521,36 @@ fn the_users_files_stay_as_they_are_and_a_file_that_needs_nothing_is_read_where_
     );
     start(&theatre, &own("nginx", &main), &page).stop().unwrap();
     assert_eq!(std::fs::read_to_string(&main).unwrap(), before);
+}
+
+#[test]
+fn a_users_port_that_was_taken_meanwhile_is_left_for_another() {
+    // Of no range that systems choose from for themselves.
+    let listen = ("127.0.0.1", 18474);
+    let theatre = Theatre::new();
+    let page = workload("page", "/", "hello");
+    for (server, text) in [
+        ("caddy", ":18474\nrespond hello\n"),
+        (
+            "nginx",
+            "events {}\nhttp { server { listen 18474; location / { return 200 hello; } } }\n",
+        ),
+    ] {
+        if !is_installed(&theatre, server) {
+            continue;
+        }
+        let main = theatre.folder.path().join(server);
+        std::fs::write(&main, text).unwrap();
+        let contender = contender(server, ConfigSource::File(main));
+        let surroundings = theatre.surroundings();
+        let prepared = theatre.stage.prepare(&contender, &page, &surroundings);
+        let prepared = prepared.unwrap();
+        let taken = TcpListener::bind(listen).unwrap();
+        let running = prepared.start(PATIENCE).unwrap();
+        assert_ne!(running.address().port(), listen.1, "{server}");
+        let fetched = fetch(&running, &page, When::Before).unwrap();
+        assert!(fetched.check.right, "{server}: {:?}", fetched.check);
+        running.stop().unwrap();
+        drop(taken);
+    }
 }
