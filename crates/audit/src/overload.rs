@@ -10,6 +10,7 @@
 //! What rests on latency or goodput is not said where the load engine may have been the limit; a
 //! refusal or an error is the server's in any case.
 
+mod before;
 mod classes;
 mod ends;
 mod goodput;
@@ -21,6 +22,7 @@ mod series;
 
 use bakeoff_plan::Overload;
 use bakeoff_record::{TrialEnd, TrialRecord};
+use before::Before;
 use serde::Serialize;
 
 pub use crate::ended::WorkersEnded;
@@ -168,7 +170,7 @@ const ENDED_BEFORE_TWICE: &str =
 
 /// Judges what was measured; without a round, an id and the series.
 pub fn judge_series(series: &Series) -> OverloadRamp {
-    let before = classes::Before::of(series);
+    let before = Before::of(series);
     let crash = ends::crash(series);
     let mut unsaid = classes::unsaid(series, before.as_ref());
     let mut found: Vec<OverloadFound> = Vec::new();
@@ -187,8 +189,8 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
     let ended_in = crash.as_ref().map(|crash| crash.step);
     let recovery = match (&crash, &before) {
         (Some(_), _) => Some(Recovery::Never),
-        (None, Some(before)) => recovery::recovery(series, before),
-        (None, None) => None,
+        (None, Some(before)) if before.is_well() => recovery::recovery(series, before),
+        (None, _) => None,
     };
     found.extend(crash.or_else(|| ends::restarted(series)));
     found.extend(recovery::metastable(

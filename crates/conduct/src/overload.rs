@@ -16,9 +16,7 @@ use bakeoff_record::{Disturbance, TrialEnd, TrialRecord};
 
 use crate::sequence::{Left, Sequence};
 
-/// Clients of the closed loop that shows a capacity, at the most.
-const CLOSED_CLIENTS: u32 = 100;
-/// Its length beside that of a step, and its limits, seconds.
+/// Length of the closed loop that shows a capacity beside that of a step, and its limits, seconds.
 const CLOSED_SHARE: f64 = 0.25;
 const CLOSED_S: (f64, f64) = (2.0, 10.0);
 /// Such trials of a contender, at the most: where one is lost or disturbed, another is made.
@@ -161,9 +159,7 @@ impl Cell<'_> {
     /// The next closed loop that shows the capacity; `None` where it was said or is shown, or
     /// enough were made.
     fn capacity_trial(&self, recorded: &[TrialRecord]) -> Option<Trial> {
-        if self.overload.capacity_per_s.is_some() {
-            return None;
-        }
+        let clients = self.overload.closed_loop_clients()?;
         let is_sound = |it: &TrialRecord| it.ok_per_s().is_some() && !it.attempt.is_disturbed();
         let is_forbidden = |it: &TrialRecord| {
             matches!(
@@ -192,7 +188,7 @@ impl Cell<'_> {
         };
         let load = Load {
             duration_s: length_s,
-            ..self.closed(self.overload.clients.min(CLOSED_CLIENTS))
+            ..self.closed(clients)
         };
         let trial = self.trial(1, &Purpose::Capacity, (load, None));
         Some(match attempt {

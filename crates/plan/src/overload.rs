@@ -14,6 +14,8 @@ use crate::stored;
 pub const STEPS_MAX: usize = 12;
 /// Rungs that a ladder may have.
 pub const RUNGS_MAX: usize = 16;
+/// Clients of the closed loop that shows a capacity, at the most.
+const CLOSED_CLIENTS: u32 = 100;
 /// Parts that a step is cut into, about: enough to see how long a server takes to recover.
 const PARTS_OF_STEP: u32 = 20;
 
@@ -45,6 +47,12 @@ impl Overload {
     pub fn rates(&self, capacity_per_s: f64) -> Vec<f64> {
         let steps = self.steps.iter();
         steps.map(|share| share * capacity_per_s).collect()
+    }
+
+    /// Clients of the closed loop that shows the capacity; `None` where it is said.
+    pub fn closed_loop_clients(&self) -> Option<u32> {
+        let is_shown = self.capacity_per_s.is_none();
+        is_shown.then(|| self.clients.min(CLOSED_CLIENTS))
     }
 
     /// A part of a load's label.

@@ -1,8 +1,9 @@
 //! Classes of a step, with the figures that each rests on.
 
+use super::before::{Before, median_p50_ns};
 use super::goodput::{CARRIED, collapse};
 use super::pace::{Pace, pace};
-use super::series::{Kind, Part, Series, Step};
+use super::series::{Kind, Series, Step};
 use super::{OverloadClass, OverloadFound, ends};
 use crate::figures::{milliseconds, percent, rate, seconds};
 use crate::limits::send_lag_allowed_ns;
@@ -11,58 +12,9 @@ use crate::limits::send_lag_allowed_ns;
 pub(super) const SHARE: f64 = 0.01;
 /// Time without any answer from which a server stalls, seconds (R38).
 const STALL_S: f64 = 2.0;
-/// How much longer than 99 % of the answers before half of them must take, and by how much.
-const QUEUE_FACTOR: f64 = 4.0;
-const QUEUE_NS: f64 = 10e6;
 /// Parts that show how a server is: what is usual in the first step, and what it gave in a step
 /// before it ended.
 pub(super) const PARTS_LEAST: usize = 3;
-
-/// What was usual before: the second half of the first step.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Before {
-    /// The median of its parts' p99, nanoseconds.
-    pub(super) p99_ns: f64,
-    /// The highest of its parts' p99, nanoseconds.
-    pub(super) p99_max_ns: f64,
-}
-
-impl Before {
-    /// `None` where the server did not even carry the first step, or too little of it was seen.
-    pub(super) fn of(series: &Series) -> Option<Self> {
-        let first = series.steps.first()?;
-        let parts = series.parts_of(first);
-        let parts = &parts[parts.len() / 2..];
-        if parts.len() < PARTS_LEAST || failed_share(parts) > SHARE {
-            return None;
-        }
-        let mut known: Vec<u64> = parts.iter().filter_map(|part| part.p99_ns).collect();
-        known.sort_unstable();
-        Some(Self {
-            p99_ns: *known.get(known.len() / 2)? as f64,
-            p99_max_ns: *known.last()? as f64,
-        })
-    }
-
-    /// The median from which answers take so much longer that they have queued.
-    fn slow_ns(&self) -> f64 {
-        (self.p99_ns * QUEUE_FACTOR).max(self.p99_ns + QUEUE_NS)
-    }
-}
-
-/// Whether requests still fail, or half of the answers still take much longer than before.
-pub(super) fn is_ill(parts: &[Part], before: &Before) -> bool {
-    let mut known: Vec<u64> = parts.iter().filter_map(|it| it.p50_ns).collect();
-    known.sort_unstable();
-    let p50_ns = known.get(known.len() / 2).map(|ns| *ns as f64);
-    failed_share(parts) > SHARE || p50_ns.is_none_or(|p50| p50 >= before.slow_ns())
-}
-
-fn failed_share(parts: &[Part]) -> f64 {
-    let due: u64 = parts.iter().map(|part| part.due).sum();
-    let failed: u64 = parts.iter().map(|part| part.failed.sum()).sum();
-    failed as f64 / due.max(1) as f64
-}
 
 /// The classes of a step beyond the first, `before` which all was well.
 pub(super) fn of_step(
@@ -163,21 +115,16 @@ fn queue(series: &Series, step: &Step, before: &Before, pace: Pace) -> Option<St
         return None;
     }
     let parts = series.parts_of(step);
-    let mut known: Vec<u64> = parts[parts.len() / 2..]
-        .iter()
-        .filter_map(|it| it.p50_ns)
-        .collect();
-    known.sort_unstable();
-    let p50_ns = known.get(known.len() / 2).map(|ns| *ns as f64);
+    let p50_ns = median_p50_ns(&parts[parts.len() / 2..]);
     let is_slow = p50_ns.is_some_and(|p50| p50 >= before.slow_ns());
     if !is_slow && late + late_errors < SHARE {
         return None;
     }
     let took = p50_ns.map_or("nothing was answered in time".to_owned(), |p50| {
         format!(
-            "half of the answers took {} or more, after 99 % within {}",
+            "half of the answers took {} or more, after {}",
             milliseconds(p50),
-            milliseconds(before.p99_ns)
+            before.text()
         )
     });
     let gave_up = if late >= SHARE {
@@ -238,6 +185,7 @@ pub(super) fn unsaid(series: &Series, before: Option<&Before>) -> Vec<String> {
             percent(share)
         ));
     }
+    unsaid.extend(before.and_then(|before| before.unsaid(series)));
     let busy = series.steps.iter().filter(|step| step.is_engine_busy());
     let busy: Vec<String> = busy
         .map(|step| {

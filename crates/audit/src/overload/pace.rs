@@ -6,7 +6,8 @@
 
 use bakeoff_record::Histogram;
 
-use super::classes::{Before, SHARE};
+use super::before::Before;
+use super::classes::SHARE;
 use super::series::{Kind, Kinds, Series, Step};
 use crate::figures::percent;
 

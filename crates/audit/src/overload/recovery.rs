@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::classes::{Before, is_ill};
+use super::before::{Before, is_ill};
 use super::series::{Part, Series};
 use super::{OverloadClass, OverloadFound};
 

@@ -210,9 +210,9 @@ pub struct Series {
     pub parts: Vec<Part>,
     /// The steps, the last of which is the way back.
     pub steps: Vec<Step>,
-    /// Whether a closed loop showed the capacity; it was said otherwise.
+    /// Requests at a time of the closed loop that showed the capacity; `None` where it was said.
     #[serde(skip)]
-    pub is_capacity_shown: bool,
+    pub closed_loop: Option<u32>,
     /// Time after which a client gives up, seconds.
     pub patience_s: f64,
     /// How the server ended by itself.
@@ -279,7 +279,9 @@ impl Series {
         let tcp = &record.usage.tcp;
         Ok(Self {
             steps: steps.collect(),
-            is_capacity_shown: overload.capacity_per_s.is_none(),
+            closed_loop: overload
+                .closed_loop_clients()
+                .map(|clients| clients.saturating_mul(record.load.streams)),
             patience_s: record.load.timeout_s,
             died: record.server_died().map(str::to_owned),
             crashes: crashes(record, result),
@@ -323,7 +325,14 @@ impl Series {
 
     /// Right answers per second that a closed loop showed as the capacity.
     pub(super) fn shown_per_s(&self) -> Option<f64> {
-        self.capacity_per_s().filter(|_| self.is_capacity_shown)
+        self.capacity_per_s().filter(|_| self.closed_loop.is_some())
+    }
+
+    /// The mean latency of that closed loop, nanoseconds: by Little's law, as nobody waits between
+    /// an answer and the next request.
+    pub(super) fn closed_loop_mean_ns(&self) -> Option<f64> {
+        let shown_per_s = self.shown_per_s().filter(|rate| *rate > 0.0)?;
+        Some(f64::from(self.closed_loop?) / shown_per_s * 1e9)
     }
 
     /// Most right answers per second in a step, or in the closed loop that showed the capacity:
