@@ -124,7 +124,8 @@ fn all_pairs<'c, 'r>(
         let causes = causes(equivalence, pair.first, pair.second);
         if record.plan.compare == CompareMode::EqualWork && !causes.is_empty() {
             pair.silence = pair.silence.or(Some(Reason::UnequalWork));
-            (pair.untaken, pair.undisturbed) = (None, None);
+            // No round says what equal work would come to.
+            (pair.by_machine, pair.may_mislead) = (ByMachine::default(), true);
         }
         pair.causes = causes;
     }
@@ -144,6 +145,17 @@ pub fn widest_interval(comparisons: &[Comparison]) -> Option<f64> {
     finite.max_by(f64::total_cmp)
 }
 
+/// Rounds of a pair by what the machine did to them; `None` where that is not what weakens it.
+#[derive(Default)]
+struct ByMachine {
+    /// All of them, those too of which it took a share.
+    measured: Option<Paired>,
+    /// Those that it left alone.
+    untaken: Option<Paired>,
+    /// Those of them that nothing else weakens either.
+    undisturbed: Option<Paired>,
+}
+
 /// Two cells of one workload and load on the way to a comparison.
 pub(crate) struct Pair<'c, 'r> {
     /// Position of its workload and load.
@@ -151,10 +163,8 @@ pub(crate) struct Pair<'c, 'r> {
     pub(crate) first: &'c JudgedCell<'r>,
     pub(crate) second: &'c JudgedCell<'r>,
     pub(crate) paired: Paired,
-    /// The rounds that the machine left alone, where a side is weak by others.
-    untaken: Option<Paired>,
-    /// Those of them that nothing else weakens either.
-    undisturbed: Option<Paired>,
+    /// Its rounds by what the machine did to them.
+    by_machine: ByMachine,
     pub(crate) bound: Option<Side>,
     /// Whether what weakens a side may be all that a difference rests on.
     may_mislead: bool,
@@ -196,7 +206,7 @@ impl Pair<'_, '_> {
     /// The rounds that the machine left alone, where they are enough to show by themselves that
     /// the second is worse.
     pub(crate) fn undisturbed(&self) -> Option<&Paired> {
-        let undisturbed = self.undisturbed.as_ref();
+        let undisturbed = self.by_machine.undisturbed.as_ref();
         undisturbed.filter(|paired| paired.len() >= UNDISTURBED_MIN)
     }
 }
@@ -272,22 +282,29 @@ fn pair<'c, 'r>(
     let may_mislead = left.may_mislead
         || right.may_mislead
         || metric == Metric::CpuNsPerRequest && left.errors_apart(right);
-    let is_weak = match silence {
-        None => bound.is_some(),
-        Some(reason) => matches!(reason, Reason::NotValid | Reason::BoundHides),
+    let (is_weak, is_taken) = match silence {
+        None => (bound.is_some(), false),
+        Some(Reason::NotValid | Reason::BoundHides) => (true, true),
+        Some(Reason::NoCommonRound | Reason::Withheld) => {
+            (false, shown_only(metric, first).is_none())
+        }
+        Some(_) => (false, false),
     };
-    let may_rest = is_weak && !may_mislead;
-    let paired_of = |first: &[_], second: &[_]| may_rest.then(|| Paired::new(first, second));
-    let untaken = paired_of(&left.untaken, &right.untaken);
-    let undisturbed = paired_of(&left.undisturbed, &right.undisturbed);
+    let paired_of = |may_rest: bool, first: &[_], second: &[_]| {
+        (may_rest && !may_mislead).then(|| Paired::new(first, second))
+    };
+    let by_machine = ByMachine {
+        measured: paired_of(is_taken, &left.measured, &right.measured),
+        untaken: paired_of(is_weak, &left.untaken, &right.untaken),
+        undisturbed: paired_of(is_weak, &left.undisturbed, &right.undisturbed),
+    };
     Pair {
         block,
         first,
         second,
         delay: Delay::of(left, right, &paired),
         paired,
-        untaken,
-        undisturbed,
+        by_machine,
         bound,
         may_mislead,
         is_few: left.is_few && right.is_few,

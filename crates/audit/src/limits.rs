@@ -109,6 +109,9 @@ pub const UNDISTURBED_MIN: usize = 10;
 /// R18: largest share of a number's rounds that may be doubted by themselves, where the others are
 /// to show what is plain or breach a gate.
 pub const DOUBTED_SHARE: f64 = 0.25;
+/// R18: largest share of a round that the machine may have taken, by all its readings, where the
+/// round is to show what is plain although none can be believed.
+pub const TAKEN_MOST: f64 = 0.5;
 /// R18: share of the planned rounds that must be believable.
 pub const ROUNDS_SHARE: f64 = 0.8;
 /// R32: share of the bytes of bodies that must have come for the right answers.

@@ -12,6 +12,8 @@ mod gates;
 mod late;
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
+#[path = "comparisons/taken.rs"]
+mod taken;
 
 use bakeoff_audit::{
     Check, Code, Compared, Comparison, Conclusion, Direction, Evidence, JudgedCell, Judgement,
@@ -521,6 +523,20 @@ fn equal_work_silences_only_where_the_plan_asks_for_it() {
         (Conclusion::NotComparable, Some(Reason::UnequalWork))
     );
     assert!(one.ratio.is_some(), "the ratio is shown all the same");
+    // What would be plain is of unequal work, too.
+    let plain = |record: &Record| {
+        let found = compared(record, |_| suspect(Code::Drift));
+        of(&found, Metric::RatePerS).conclusion
+    };
+    for trial in record.trials.iter_mut().filter(|it| it.contender == "b") {
+        set_rate(trial, 5e4);
+    }
+    assert_eq!(plain(&record), Conclusion::NotComparable);
+    record.plan.compare = CompareMode::AsConfigured;
+    assert!(matches!(
+        plain(&record),
+        Conclusion::PlainNotProven(Direction::Higher)
+    ));
 }
 
 #[test]

@@ -34,8 +34,13 @@ fn first<'r>(
 
 /// Lets the hypervisor take a processor's time.
 fn disturb(trial: &mut TrialRecord) {
+    steal(trial, 0.3);
+}
+
+/// Lets the hypervisor take a share of a processor's time.
+fn steal(trial: &mut TrialRecord, share: f64) {
     for tick in &mut trial.usage.host {
-        tick.cpus[0].steal += 0.3;
+        tick.cpus[0].steal += share;
     }
 }
 
@@ -392,7 +397,7 @@ fn a_campaign_that_met_one_of_its_contenders_says_so_and_goes_on() {
 fn a_campaign_without_a_rate_that_can_be_believed_does_not_know_which_is_faster() {
     let mut record = rounds(7);
     for trial in &mut record.trials {
-        disturb(trial);
+        steal(trial, 0.6);
         let ticks = trial
             .usage
             .trees

@@ -118,7 +118,10 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, found: Option<Foun
             Delay::IsOff(measured) => measured,
             _ => &pair.paired,
         };
-        say_what_is_plain(&mut one, measured, pair.untaken.as_ref());
+        say_what_is_plain(&mut one, measured, pair.by_machine.untaken.as_ref());
+        if let Some(all) = &pair.by_machine.measured {
+            say_what_all_show(&mut one, all);
+        }
     }
     one
 }
@@ -161,6 +164,20 @@ fn say_what_is_plain(one: &mut Comparison, paired: &Paired, untaken: Option<&Pai
         one.reason = Some(NotValid);
         // The size of the difference is open on both sides.
         one.bound = None;
+    }
+}
+
+/// Where the machine took so many rounds that those that are left say nothing, a difference that
+/// all rounds show is plain, if none of what it did explains it. It may have met one side alone.
+fn say_what_all_show(one: &mut Comparison, all: &Paired) {
+    use Reason::{NoCommonRound, NotValid, Withheld};
+    let is_silent = one.conclusion == Conclusion::NotComparable
+        && matches!(one.reason, Some(NotValid | NoCommonRound | Withheld));
+    let direction = plain_in(all, one.floor, [PLAIN_RATIO_DISTURBED, PLAIN_RATIO]);
+    if let Some(direction) = direction.filter(|_| is_silent) {
+        one.conclusion = Conclusion::PlainNotProven(direction);
+        one.ratio = all.ratio();
+        (one.reason, one.bound) = (Some(NotValid), None);
     }
 }
 

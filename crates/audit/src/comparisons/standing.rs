@@ -8,7 +8,7 @@ use crate::code::Code;
 use crate::comparisons::late;
 use crate::conclusion::{Metric, Reason};
 use crate::judged::JudgedCell;
-use crate::limits::DOUBTED_SHARE;
+use crate::limits::{DOUBTED_SHARE, TAKEN_MOST};
 use crate::number::Number;
 use crate::verdict::{Judgement, Verdict};
 
@@ -42,7 +42,10 @@ pub(crate) const DISTURBS: [Code; 5] = [
 pub(crate) struct Standing {
     /// The value of each round that has one.
     pub(crate) values: Vec<(u32, f64)>,
-    /// Those of them that the machine left alone.
+    /// The rate of each round of which the machine took at most a share, whether it counts or not.
+    /// None of another metric, which may be off by any factor.
+    pub(super) measured: Vec<(u32, f64)>,
+    /// Those of the values that the machine left alone.
     pub(super) untaken: Vec<(u32, f64)>,
     /// Those of these that nothing else weakens either.
     pub(super) undisturbed: Vec<(u32, f64)>,
@@ -74,6 +77,10 @@ impl Standing {
             .collect();
         let mut standing = Self {
             values: Vec::new(),
+            measured: match is_rate {
+                true => measured(judged, metric, &of_rounds),
+                false => Vec::new(),
+            },
             untaken: Vec::new(),
             undisturbed: Vec::new(),
             is_bound: is_held_down || is_shown_as_bound,
@@ -192,6 +199,31 @@ fn weakness(
     };
     let of_codes = weak(judgement, number).map(weakness);
     of_codes.max().unwrap_or(Weakness::Nothing)
+}
+
+/// The rates of all rounds of which the machine took no more than [`TAKEN_MOST`].
+fn measured(
+    judged: &JudgedCell<'_>,
+    metric: Metric,
+    of_rounds: &[(u32, Weakness)],
+) -> Vec<(u32, f64)> {
+    let rounds = rounds_of(judged).zip(of_rounds);
+    let known = rounds.filter_map(|((trial, judgement), (round, found))| {
+        let is_hidden = weak(judgement, Number::Rate).any(|code| HIDES_THE_RATE.contains(&code));
+        let is_share = share_taken(judgement).is_some_and(|share| share <= TAKEN_MOST);
+        let is_whole = trial.end == TrialEnd::Measured && *found < Weakness::Lasting;
+        let value = (is_whole && is_share && !is_hidden).then(|| metric.measure().of(trial).ok());
+        Some((*round, value??))
+    });
+    known.collect()
+}
+
+/// What the machine took of a rate by all readings that weaken it; `None` where one has no figure.
+fn share_taken(judgement: &Judgement) -> Option<f64> {
+    let readings = judgement.checks.iter();
+    let readings = readings.filter(|check| DISTURBS.contains(&check.code));
+    let readings = readings.filter(|check| check.of(Number::Rate) > Level::Note);
+    readings.map(|check| check.value).sum()
 }
 
 /// Whether more requests fail, over all rounds, than two sides that are compared may differ by.
