@@ -199,11 +199,7 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
         before.as_ref(),
     ));
     found.sort_by_key(|one| one.class);
-    unsaid.extend(recovery::ill_again(
-        series,
-        recovery.as_ref(),
-        before.as_ref(),
-    ));
+    unsaid.extend(recovery::unsaid(series, recovery.as_ref(), before.as_ref()));
     if let Some(before) = &before
         && !found.iter().any(|one| one.class == OverloadClass::Shed)
     {

@@ -99,7 +99,8 @@ pub(super) fn median_p50_ns(parts: &[Part]) -> Option<f64> {
     known.get(known.len() / 2).map(|ns| *ns as f64)
 }
 
-fn failed_share(parts: &[Part]) -> f64 {
+/// Share of the requests due that failed.
+pub(super) fn failed_share(parts: &[Part]) -> f64 {
     let due: u64 = parts.iter().map(|part| part.due).sum();
     let failed: u64 = parts.iter().map(|part| part.failed.sum()).sum();
     failed as f64 / due.max(1) as f64

@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
-use super::before::{Before, is_ill};
+use super::before::{Before, failed_share, is_ill, median_p50_ns};
+use super::classes::SHARE;
 use super::series::{Part, Series};
 use super::{OverloadClass, OverloadFound};
+use crate::figures::milliseconds;
 
 /// Share of the requests that may fail in a part in which all is well (R38).
 const FAILED: f64 = 0.001;
@@ -21,6 +23,8 @@ const FOLLOWS: f64 = 0.2;
 const FOLLOWS_PARTS: usize = 3;
 /// Part of the way back, at its end, that shows whether the server is still ill.
 const STILL: usize = 4;
+/// What is left of the latency at the end of the way back where a queue drains.
+const DRAINED: f64 = 0.8;
 
 /// When a server recovered.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -119,7 +123,7 @@ pub(super) fn metastable(
     before: Option<&Before>,
 ) -> Option<OverloadFound> {
     let (seconds, parts) = ill_at_end(series, recovery, before?)?;
-    if well(parts, before?).is_some() {
+    if well(parts, before?).is_some() || draining(parts).is_some() {
         return None;
     }
     let step = series.steps.len().saturating_sub(1);
@@ -135,15 +139,23 @@ pub(super) fn metastable(
 }
 
 /// What cannot be said of a server that was well on the way back, and ill again at its end: a pause
-/// of the machine there looks the same.
-pub(super) fn ill_again(
+/// of the machine there looks the same; nor of one that was ill and got better until the end.
+pub(super) fn unsaid(
     series: &Series,
     recovery: Option<&Recovery>,
     before: Option<&Before>,
 ) -> Option<String> {
     let (_, parts) = ill_at_end(series, recovery, before?)?;
-    let (from_s, to_s) = well(parts, before?)?;
     let back_s = series.steps.last()?.start_s;
+    let Some((from_s, to_s)) = well(parts, before?) else {
+        let (from_ns, to_ns) = draining(parts)?;
+        return Some(format!(
+            "whether it recovers: half of the answers took {} when the load had gone back and {} \
+             when the step ended, so its queue was draining; take a longer --step",
+            milliseconds(from_ns),
+            milliseconds(to_ns)
+        ));
+    };
     Some(format!(
         "whether it recovers: it was well from {:.1} s to {:.1} s after the load had gone back, \
          and ill again when the step ended; take more --rounds",
@@ -165,6 +177,16 @@ fn ill_at_end<'s>(
     let parts = series.parts_of(series.steps.last()?);
     let at_end = &parts[parts.len() - parts.len() / STILL..];
     is_ill(at_end, before).then_some((*seconds, parts))
+}
+
+/// What half of the answers took in the first and in the last part of the way back, nanoseconds,
+/// where that fell and no more requests fail at the end than in a server that is well.
+fn draining(parts: &[Part]) -> Option<(f64, f64)> {
+    let length = parts.len() / STILL;
+    let (first, last) = (&parts[..length], &parts[parts.len() - length..]);
+    let (from_ns, to_ns) = median_p50_ns(first).zip(median_p50_ns(last))?;
+    let is_draining = to_ns <= DRAINED * from_ns && failed_share(last) <= SHARE;
+    is_draining.then_some((from_ns, to_ns))
 }
 
 /// The first stretch in which the server was well for as many parts with answers as must follow

@@ -256,3 +256,36 @@ fn a_server_that_queues_in_the_first_step_was_never_well() {
         assert_eq!(judged.unsaid, [""; 0]);
     }
 }
+
+/// Two seconds of requests wait when the load goes back, and a step is short.
+#[test]
+fn a_queue_that_drains_until_the_end_is_not_metastable() {
+    let ends_at = |end_ms: f64| {
+        judge_series(&series(&move |at, rate, part| {
+            let back = at - 4.0 * STEP_S;
+            if back >= 0.0 {
+                let ms = 2_000.0 + (end_ms - 2_000.0) * back / STEP_S;
+                slow(part, ms as u64);
+            } else if rate > CAPACITY {
+                slow(part, 2_000);
+            }
+        }))
+    };
+    let is_metastable = |judged: &OverloadRamp| {
+        let mut classes = judged.classes.iter();
+        classes.any(|one| one.class == OverloadClass::Metastable)
+    };
+    let judged = ends_at(1_000.0);
+    assert!(!is_metastable(&judged), "{judged:#?}");
+    assert_eq!(judged.recovery, Some(Recovery::NotWithin { seconds: 20.0 }));
+    assert_eq!(
+        judged.unsaid,
+        [
+            "whether it recovers: half of the answers took 1.9 s when the load had gone back and \
+             1.1 s when the step ended, so its queue was draining; take a longer --step"
+        ]
+    );
+    let judged = ends_at(1_900.0);
+    assert!(is_metastable(&judged), "{judged:#?}");
+    assert_eq!(judged.unsaid, [""; 0]);
+}
