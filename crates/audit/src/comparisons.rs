@@ -282,14 +282,14 @@ fn pair<'c, 'r>(
     let may_mislead = left.may_mislead
         || right.may_mislead
         || metric == Metric::CpuNsPerRequest && left.errors_apart(right);
-    let (is_weak, is_taken) = match silence {
-        None => (bound.is_some(), false),
-        Some(Reason::NotValid | Reason::BoundHides) => (true, true),
-        Some(Reason::NoCommonRound | Reason::Withheld) => {
-            (false, shown_only(metric, first).is_none())
-        }
-        Some(_) => (false, false),
+    let is_weak = match silence {
+        None => bound.is_some(),
+        Some(reason) => matches!(reason, Reason::NotValid | Reason::BoundHides),
     };
+    let is_taken = matches!(
+        silence,
+        Some(Reason::NotValid | Reason::NoCommonRound | Reason::Withheld)
+    );
     let paired_of = |may_rest: bool, first: &[_], second: &[_]| {
         (may_rest && !may_mislead).then(|| Paired::new(first, second))
     };

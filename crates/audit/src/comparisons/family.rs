@@ -5,7 +5,7 @@ use bakeoff_stats::{
     rounds_clear_of_one, rounds_dependent, within,
 };
 
-use crate::comparisons::{Delay, Pair};
+use crate::comparisons::{ByMachine, Delay, Pair};
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Reason, Side};
 use crate::limits::{EQUAL_FLOOR_MOST, EQUAL_WITHIN};
 
@@ -118,10 +118,7 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, found: Option<Foun
             Delay::IsOff(measured) => measured,
             _ => &pair.paired,
         };
-        say_what_is_plain(&mut one, measured, pair.by_machine.untaken.as_ref());
-        if let Some(all) = &pair.by_machine.measured {
-            say_what_all_show(&mut one, all);
-        }
+        say_what_is_plain(&mut one, measured, &pair.by_machine);
     }
     one
 }
@@ -148,36 +145,33 @@ fn plain_from(ratio: f64, floor: f64) -> f64 {
 
 /// Where disturbances take the conclusion away, a difference that none of them explains is plain,
 /// and so is one that is plain in the rounds that are left.
-fn say_what_is_plain(one: &mut Comparison, paired: &Paired, untaken: Option<&Paired>) {
-    use Reason::{BoundHides, BoundWeakens, NotValid};
-    let plain = || {
-        // No disturbance explains it, and each round that has a value shows it.
-        let all = plain_in(paired, one.floor, [PLAIN_RATIO_DISTURBED, PLAIN_RATIO]);
-        // The rounds that are left are as good as those of a shorter campaign, but chosen
-        // afterwards, so more of them must agree.
-        all.or_else(|| plain_in(untaken?, one.floor, [PLAIN_RATIO, PLAIN_RATIO_EACH]))
+fn say_what_is_plain(one: &mut Comparison, paired: &Paired, by_machine: &ByMachine) {
+    use Reason::{BoundHides, BoundWeakens, NoCommonRound, NotValid, Withheld};
+    let is_silenced = matches!(
+        one.reason,
+        Some(NotValid | BoundHides | BoundWeakens | NoCommonRound | Withheld)
+    );
+    if !is_silenced {
+        return;
+    }
+    let is_unexplained = |all| plain_in(all, one.floor, [PLAIN_RATIO_DISTURBED, PLAIN_RATIO]);
+    // The rounds that are left are as good as those of a shorter campaign, but chosen afterwards,
+    // so more of them must agree.
+    let is_left = |left| plain_in(left, one.floor, [PLAIN_RATIO, PLAIN_RATIO_EACH]);
+    // No disturbance explains it, and each round that has a value shows it.
+    let of_values = is_unexplained(paired).or_else(|| is_left(by_machine.untaken.as_ref()?));
+    // So many rounds were taken that those with a value say nothing, but each round shows it.
+    let of_all = || {
+        let all = by_machine.measured.as_ref()?;
+        Some((is_unexplained(all)?, all.ratio()))
     };
-    if matches!(one.reason, Some(NotValid | BoundHides | BoundWeakens))
-        && let Some(direction) = plain()
-    {
+    let plain = of_values.map(|direction| (direction, one.ratio));
+    if let Some((direction, ratio)) = plain.or_else(of_all) {
         one.conclusion = Conclusion::PlainNotProven(direction);
+        one.ratio = ratio;
         one.reason = Some(NotValid);
         // The size of the difference is open on both sides.
         one.bound = None;
-    }
-}
-
-/// Where the machine took so many rounds that those that are left say nothing, a difference that
-/// all rounds show is plain, if none of what it did explains it. It may have met one side alone.
-fn say_what_all_show(one: &mut Comparison, all: &Paired) {
-    use Reason::{NoCommonRound, NotValid, Withheld};
-    let is_silent = one.conclusion == Conclusion::NotComparable
-        && matches!(one.reason, Some(NotValid | NoCommonRound | Withheld));
-    let direction = plain_in(all, one.floor, [PLAIN_RATIO_DISTURBED, PLAIN_RATIO]);
-    if let Some(direction) = direction.filter(|_| is_silent) {
-        one.conclusion = Conclusion::PlainNotProven(direction);
-        one.ratio = all.ratio();
-        (one.reason, one.bound) = (Some(NotValid), None);
     }
 }
 

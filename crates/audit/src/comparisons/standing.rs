@@ -5,7 +5,7 @@ use bakeoff_stats::{ERROR_SHARE_APART, Measure, Missing};
 
 use crate::check::Level;
 use crate::code::Code;
-use crate::comparisons::late;
+use crate::comparisons::{late, shown_only};
 use crate::conclusion::{Metric, Reason};
 use crate::judged::JudgedCell;
 use crate::limits::{DOUBTED_SHARE, TAKEN_MOST};
@@ -43,7 +43,7 @@ pub(crate) struct Standing {
     /// The value of each round that has one.
     pub(crate) values: Vec<(u32, f64)>,
     /// The rate of each round of which the machine took at most a share, whether it counts or not.
-    /// None of another metric, which may be off by any factor.
+    /// None that the load made, and none of another metric, which may be off by any factor.
     pub(super) measured: Vec<(u32, f64)>,
     /// Those of the values that the machine left alone.
     pub(super) untaken: Vec<(u32, f64)>,
@@ -77,10 +77,7 @@ impl Standing {
             .collect();
         let mut standing = Self {
             values: Vec::new(),
-            measured: match is_rate {
-                true => measured(judged, metric, &of_rounds),
-                false => Vec::new(),
-            },
+            measured: measured(judged, metric, &of_rounds),
             untaken: Vec::new(),
             undisturbed: Vec::new(),
             is_bound: is_held_down || is_shown_as_bound,
@@ -207,6 +204,9 @@ fn measured(
     metric: Metric,
     of_rounds: &[(u32, Weakness)],
 ) -> Vec<(u32, f64)> {
+    if metric != Metric::RatePerS || shown_only(metric, judged).is_some() {
+        return Vec::new();
+    }
     let rounds = rounds_of(judged).zip(of_rounds);
     let known = rounds.filter_map(|((trial, judgement), (round, found))| {
         let is_hidden = weak(judgement, Number::Rate).any(|code| HIDES_THE_RATE.contains(&code));
