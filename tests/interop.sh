@@ -30,9 +30,11 @@ stop() {
 trap 'stop; rm -rf "$scene"' EXIT
 trap 'exit 130' INT TERM
 
-port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])'
+# Two ports that are free: both sockets are open before one is closed, so they differ.
+ports() {
+    python3 -c 'import socket
+both = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+print(*(each.getsockname()[1] for each in both))'
 }
 
 # configure SERVER: reads its configuration with @PLAIN@, @SECURE@ and @SCENE@ filled in.
@@ -317,8 +319,9 @@ for server in $servers; do
         echo "$server   not here"
         continue
     fi
-    plain=$(port)
-    secure=$(port)
+    chosen=$(ports)
+    plain=${chosen% *}
+    secure=${chosen#* }
     case $server in
         nginx-1.28 | envoy | traefik) protocols=h3 ;;
         caddy) protocols='h2 h2c h3' ;;

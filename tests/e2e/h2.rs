@@ -142,7 +142,9 @@ fn urls_and_bodies_arrive_as_they_were_asked_for() {
     let load_of_two = load(&scene, &urls, &flags);
     let lines = |name: &str, count: usize| {
         let read = || std::fs::read_to_string(scene.path(name)).unwrap_or_default();
-        wait_until("all are logged", || read().lines().count() >= count);
+        wait_until(&format!("{name} has {count} lines"), || {
+            read().lines().count() >= count
+        });
         read().lines().map(str::to_owned).collect::<Vec<_>>()
     };
     let asked = lines("nginx/access.log", 600);

@@ -2,6 +2,8 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Calls `serve` with every connection, on a thread of its own, until the test program ends.
@@ -45,10 +47,24 @@ pub(crate) fn stalling() -> SocketAddr {
     })
 }
 
-/// A port that nobody listens on.
+/// Ports of tests, below those that Linux chooses for sockets without one.
+const PORTS: Range<u16> = 20_000..32_000;
+
+/// A port that nobody listens on. No two tests get the same, nor does a server of a test that
+/// listens where the kernel chose: else a test asks the server of another one.
 pub(crate) fn nobody() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    // Two test programs at a time begin at different ports.
+    let first = std::process::id();
+    for _ in PORTS {
+        let nth = first.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed));
+        let port = PORTS.start + (nth % PORTS.len() as u32) as u16;
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        if TcpListener::bind(address).is_ok() {
+            return address;
+        }
+    }
+    panic!("each port of {PORTS:?} is taken");
 }
 
 /// The end of a request's head, or nothing more to come.
