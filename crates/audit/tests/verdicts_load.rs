@@ -279,7 +279,7 @@ fn a_window_of_two_levels_is_of_neither() {
     assert_eq!(reported(&judgement), [expected]);
     assert_eq!(judgement.verdicts.memory, Verdict::Valid);
     let text = text_of(&judgement, Code::NotSteady);
-    assert!(text.contains("for 2.5 s, then "), "{text}");
+    assert!(text.contains("45,604/s for 2.5 s, then "), "{text}");
     let few_percent: Fault = |trial| {
         for part in result(trial).intervals.iter_mut().skip(5) {
             part.ok -= part.ok / 33;

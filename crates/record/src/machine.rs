@@ -65,6 +65,24 @@ pub struct MachineProcessors {
     pub governor: Option<String>,
 }
 
+impl MachineProcessors {
+    /// The hypervisor by the name that people know it by: `KVM` for `KVMKVMKVM`. One that is not
+    /// known here keeps what the processor reports.
+    pub fn hypervisor_name(&self) -> Option<&str> {
+        let reported = self.hypervisor.as_deref()?;
+        Some(match reported {
+            "KVMKVMKVM" => "KVM",
+            "Microsoft Hv" => "Hyper-V",
+            "VMwareVMware" => "VMware",
+            "XenVMMXenVMM" => "Xen",
+            "TCGTCGTCGTCG" => "QEMU",
+            "VBoxVBoxVBox" => "VirtualBox",
+            "bhyve bhyve" => "bhyve",
+            _ => reported,
+        })
+    }
+}
+
 /// What a machine allows a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct MachineLimits {
@@ -88,4 +106,24 @@ pub struct MachineSettings {
     pub swap_bytes: Option<u64>,
     /// Kernel settings by name, such as `net.core.somaxconn`, as the kernel writes them.
     pub sysctls: BTreeMap<String, String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MachineProcessors;
+
+    #[test]
+    fn a_hypervisor_has_the_name_that_people_know() {
+        let name = |reported: Option<&str>| {
+            let processors = MachineProcessors {
+                hypervisor: reported.map(str::to_owned),
+                ..Default::default()
+            };
+            processors.hypervisor_name().map(str::to_owned)
+        };
+        assert_eq!(name(Some("KVMKVMKVM")).as_deref(), Some("KVM"));
+        assert_eq!(name(Some("Microsoft Hv")).as_deref(), Some("Hyper-V"));
+        assert_eq!(name(Some("a new one")).as_deref(), Some("a new one"));
+        assert_eq!(name(None), None);
+    }
 }

@@ -9,6 +9,7 @@ use bakeoff_stats::{Better, Steady, SteadyClass, server_tree, steady};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::figures::rate;
 use crate::limits::{STEADY_SHARE, STEADY_TAIL_SHARE};
 use crate::number::Number;
 use crate::subject::Subject;
@@ -151,9 +152,12 @@ fn off(found: &Steady) -> f64 {
 fn levels(found: &Steady, step_s: f64, unit: f64, words: &str) -> String {
     let one = |segment: &bakeoff_stats::Segment| {
         let value = segment.mean / unit;
-        let digits = if value.abs() >= 100.0 { 0 } else { 2 };
+        let value = match value {
+            value if value >= 100.0 => rate(value),
+            value => format!("{value:.2}"),
+        };
         let length_s = (segment.end - segment.start) as f64 * step_s;
-        format!("{value:.digits$}{words} for {length_s:.1} s")
+        format!("{value}{words} for {length_s:.1} s")
     };
     match &found.segments[..] {
         [first, .., last] if found.segments.len() > 3 => format!(

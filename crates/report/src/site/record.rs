@@ -338,7 +338,7 @@ fn facets(record: &Record, versions: &BTreeMap<String, (String, Vec<String>)>) -
         }
     }
     let model = machine.processors.cpu_model.as_deref();
-    let hypervisor = machine.processors.hypervisor.as_deref();
+    let hypervisor = machine.processors.hypervisor_name();
     let parts = [
         Some(counted(u64::from(machine.processors.cpus), "CPU")),
         model.map(str::to_owned),

@@ -82,7 +82,10 @@ fn rows(seen: &Seen<'_>) -> Vec<(&'static str, String)> {
             "CPU quota",
             quota_cpus.map_or("none".to_owned(), |cpus| cpus.to_string()),
         ),
-        ("hypervisor", known(machine.processors.hypervisor.clone())),
+        (
+            "hypervisor",
+            known(machine.processors.hypervisor_name().map(str::to_owned)),
+        ),
         ("governor", known(machine.processors.governor.clone())),
         ("memory", known(machine.memory_bytes.map(gib))),
         (
@@ -158,7 +161,7 @@ fn of_processors(seen: &Seen<'_>) -> Vec<(String, &'static str)> {
             "as root: cpupower frequency-set -g performance",
         );
     }
-    if let Some(hypervisor) = &processors.hypervisor {
+    if let Some(hypervisor) = processors.hypervisor_name() {
         add(
             format!(
                 "this is a virtual machine ({hypervisor}): others on the host take time unseen"
