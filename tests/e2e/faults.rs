@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::support::RUN_OWN;
 use crate::support::files::{measured, plan, trials};
 use crate::support::scene::Scene;
+use crate::support::scripted::nobody;
 use crate::support::servers::{are_installed, script_server};
 
 const SHORT: &str = "duration = \"200ms\"";
@@ -179,7 +180,7 @@ fn a_port_that_is_taken_is_replaced_and_reported() {
     if !are_installed(&scene, &["nginx"]) {
         return;
     }
-    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let holder = TcpListener::bind(nobody()).unwrap();
     let port = holder.local_addr().unwrap().port();
     let text = format!(
         "events {{}}\nhttp {{ access_log off; server {{\n\
