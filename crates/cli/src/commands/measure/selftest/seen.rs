@@ -85,10 +85,12 @@ impl Finds {
     pub(super) fn named_by(self) -> Vec<String> {
         let own = |codes: &[&str]| codes.iter().map(|&code| code.to_owned()).collect();
         match self {
-            Self::Weakened(codes)
-            | Self::Present(codes)
-            | Self::Noted(codes)
-            | Self::Unequal(codes) => own(codes),
+            Self::Weakened(codes) | Self::Noted(codes) | Self::Unequal(codes) => own(codes),
+            Self::Present(codes) => {
+                let each = codes.iter();
+                each.flat_map(|&code| [code.to_owned(), not_run(code)])
+                    .collect()
+            }
             Self::Invalid(codes) => codes.iter().map(|&code| invalid(code)).collect(),
             Self::Bottleneck(names) => names
                 .iter()
@@ -276,8 +278,8 @@ impl Seen {
         codes.extend(noted.cloned());
         let sought = sought.named_by();
         let is_shown = |code: &&String| sought.contains(code) || !NEEDS.contains(&code.as_str());
-        let not_run = self.not_run.iter().filter(is_shown);
-        codes.extend(not_run.map(|code| format!("{code} (not run)")));
+        let unmade = self.not_run.iter().filter(is_shown);
+        codes.extend(unmade.map(|code| not_run(code)));
         codes.extend(self.unequal.iter().cloned());
         let invalid = self.invalid.iter().map(|code| invalid(code));
         codes.extend(invalid.filter(|code| sought.contains(code)));
@@ -305,6 +307,11 @@ impl Seen {
 /// A check that makes a number invalid, as tables call it.
 fn invalid(code: &str) -> String {
     format!("{code} ({INVALID})")
+}
+
+/// A check that could not be made, as tables call it.
+fn not_run(code: &str) -> String {
+    format!("{code} (not run)")
 }
 
 fn shown(comparison: &Comparison) -> Shown {
@@ -359,6 +366,20 @@ mod tests {
         let shown = withheld.codes(finds);
         assert_eq!(shown, codes(&["wrong-body", "wrong-body (invalid)"]));
         assert_eq!(suspect.codes(finds), codes(&["wrong-body"]));
+    }
+
+    /// The table says what counts, so that a check that was not made is seen to.
+    #[test]
+    fn a_check_that_may_not_be_made_is_named_both_ways() {
+        let finds = Finds::Present(&["answer-after"]);
+        let names = codes(&["answer-after", "answer-after (not run)"]);
+        assert_eq!(finds.named_by().into_iter().collect::<BTreeSet<_>>(), names);
+        let unmade = Seen {
+            not_run: codes(&["answer-after"]),
+            ..Seen::default()
+        };
+        assert!(finds.is_in(&unmade));
+        assert_eq!(unmade.codes(finds), codes(&["answer-after (not run)"]));
     }
 
     #[test]
