@@ -54,8 +54,8 @@ const PORTS: Range<u16> = 20_000..32_000;
 /// listens where the kernel chose: else a test asks the server of another one.
 pub(crate) fn nobody() -> SocketAddr {
     static GIVEN: AtomicU32 = AtomicU32::new(0);
-    // Two test programs at a time begin at different ports.
-    let first = std::process::id();
+    // Two test programs at a time, whose ids may be neighbours, have different ports.
+    let first = std::process::id().wrapping_mul(257);
     for _ in PORTS {
         let nth = first.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed));
         let port = PORTS.start + (nth % PORTS.len() as u32) as u16;
