@@ -18,6 +18,15 @@ pub(crate) fn rate(per_s: f64) -> String {
     count(per_s.max(0.0).round() as u64)
 }
 
+/// A number of any size: whole from 100 on, with its thousands apart, and with so many decimals
+/// below.
+pub(crate) fn amount(value: f64, decimals: usize) -> String {
+    match value {
+        value if value >= 100.0 => rate(value),
+        value => format!("{value:.decimals$}"),
+    }
+}
+
 /// A share in percent: `0.4 %`, `12 %`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -64,6 +73,14 @@ mod tests {
         ] {
             assert_eq!(count(value), text);
         }
+    }
+
+    #[test]
+    fn small_amounts_have_decimals() {
+        assert_eq!(amount(1_234.4, 2), "1,234");
+        assert_eq!(amount(100.0, 1), "100");
+        assert_eq!(amount(9.876, 2), "9.88");
+        assert_eq!(amount(9.876, 1), "9.9");
     }
 
     #[test]

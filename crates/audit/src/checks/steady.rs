@@ -9,7 +9,7 @@ use bakeoff_stats::{Better, Steady, SteadyClass, server_tree, steady};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
-use crate::figures::rate;
+use crate::figures::amount;
 use crate::limits::{STEADY_SHARE, STEADY_TAIL_SHARE};
 use crate::number::Number;
 use crate::subject::Subject;
@@ -151,11 +151,7 @@ fn off(found: &Steady) -> f64 {
 /// The levels in order, the first and the last at least: `1,200/s for 1.2 s, then 600/s`.
 fn levels(found: &Steady, step_s: f64, unit: f64, words: &str) -> String {
     let one = |segment: &bakeoff_stats::Segment| {
-        let value = segment.mean / unit;
-        let value = match value {
-            value if value >= 100.0 => rate(value),
-            value => format!("{value:.2}"),
-        };
+        let value = amount(segment.mean / unit, 2);
         let length_s = (segment.end - segment.start) as f64 * step_s;
         format!("{value}{words} for {length_s:.1} s")
     };

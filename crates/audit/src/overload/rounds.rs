@@ -149,10 +149,7 @@ fn why_not_twice(
         .filter_map(|ramp| Some((ramp.round, found(ramp)?)))
         .collect();
     let rounds: Vec<u32> = all.iter().map(|(round, _)| *round).collect();
-    let shown = |rate: f64| match rate {
-        rate if rate >= 100.0 => figures::rate(rate),
-        rate => format!("{rate:.1}"),
-    };
+    let shown = |rate: f64| figures::amount(rate, 1);
     let peak = shown(peak_per_s?);
     let (gave, taken) = match all.first()?.1 {
         // A server without a class was never beyond its capacity, and each round says so.
