@@ -29,7 +29,7 @@ pub use crate::ended::WorkersEnded;
 pub use ladder::{Ladder, Rung, judge_ladder};
 pub use recovery::Recovery;
 pub use rounds::{Beyond, ClassSeen, Spread, judge_rounds};
-pub use series::{Kind, Kinds, Part, Series, Step};
+pub use series::{ClosedLoop, Kind, Kinds, Part, Series, Step};
 
 /// What a server does beyond its capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -134,9 +134,13 @@ pub struct OverloadRamp {
     pub unsaid: Vec<String>,
 }
 
-/// Judges one trial of a ramp of an overload.
-pub fn judge_ramp(record: &TrialRecord, overload: &Overload) -> OverloadRamp {
-    let series = Series::of(record, overload);
+/// Judges one trial of a ramp of an overload, whose capacity that closed loop showed.
+pub fn judge_ramp(
+    record: &TrialRecord,
+    overload: &Overload,
+    closed_loop: Option<&TrialRecord>,
+) -> OverloadRamp {
+    let series = Series::of(record, overload, closed_loop);
     let mut judged = match &series {
         Ok(series) => judge_series(series),
         Err(why) => OverloadRamp {
@@ -174,23 +178,18 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
     let crash = ends::crash(series);
     let mut unsaid = classes::unsaid(series, before.as_ref());
     let mut found: Vec<OverloadFound> = Vec::new();
-    for (index, step) in series.steps.iter().enumerate() {
-        let is_between = index > 0 && index + 1 < series.steps.len();
-        if is_between && step.is_measured() && before.is_some() {
-            let seen = classes::of_step(series, index, before.as_ref());
-            for one in seen {
-                if !found.iter().any(|known| known.class == one.class) {
-                    found.push(one);
-                }
-            }
+    for one in before.iter().flat_map(|it| classes::of_steps(series, it)) {
+        if !found.iter().any(|known| known.class == one.class) {
+            found.push(one);
         }
     }
     found.extend(classes::stall(series));
     let ended_in = crash.as_ref().map(|crash| crash.step);
     let recovery = match (&crash, &before) {
         (Some(_), _) => Some(Recovery::Never),
-        (None, Some(before)) if before.is_well() => recovery::recovery(series, before),
-        (None, _) => None,
+        (None, before) => before
+            .as_ref()
+            .and_then(|it| recovery::recovery(series, it)),
     };
     found.extend(crash.or_else(|| ends::restarted(series)));
     found.extend(recovery::metastable(
@@ -199,6 +198,9 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
         before.as_ref(),
     ));
     found.sort_by_key(|one| one.class);
+    if recovery.is_none() {
+        unsaid.extend(before.as_ref().and_then(|before| before.unsaid(series)));
+    }
     unsaid.extend(recovery::unsaid(series, recovery.as_ref(), before.as_ref()));
     if let Some(before) = &before
         && !found.iter().any(|one| one.class == OverloadClass::Shed)

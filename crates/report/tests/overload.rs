@@ -336,6 +336,37 @@ fn a_capacity_that_was_measured_again_is_the_best_one() {
     assert!(again.contenders[0].disturbed.is_empty());
 }
 
+/// Its closed loop has no failures, and at half of that rate most requests fail.
+#[test]
+fn a_server_that_fails_below_its_capacity_says_so() {
+    let mut record = carried_out();
+    let LoadModel::Overload(overload) = &mut record.plan.loads[0].model else {
+        panic!("the plan has an overload");
+    };
+    overload.capacity_per_s = None;
+    let name = Purpose::Capacity.load_name(&record.plan.loads[0].label());
+    let contender = record.trials[0].contender.clone();
+    let mut closed = rung(&record.trials[0], 100, true);
+    (closed.id, closed.load_name) = ("c1".to_owned(), Some(name));
+    for trial in record.trials.iter_mut().take(4) {
+        let result = trial.result.as_mut().unwrap();
+        let first = result.intervals.iter_mut().take(STEP_S);
+        for interval in first.filter(|_| trial.contender == contender) {
+            let mut failed = Failed::default();
+            (0..400).for_each(|_| failed.count(Outcome::ClosedEarly, None, MS));
+            (interval.ok, interval.errors, interval.failed) = (100, 400, failed.take());
+        }
+    }
+    record.trials.push(closed);
+    let report = view(record);
+    assert_eq!(
+        report.answer[0],
+        "Below its capacity already nginx-default (peak 1,000/s) closes connections without an \
+         answer from 50 % on and refuses connections from 150 % on. At twice its capacity it gives \
+         100 % of its peak. It recovers at once."
+    );
+}
+
 #[test]
 fn what_was_not_measured_says_why_and_is_not_valid() {
     let mut record = carried_out();

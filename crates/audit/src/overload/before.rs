@@ -1,4 +1,5 @@
-//! How a server was before its load went beyond the capacity: in the first step.
+//! How a server was before its load went beyond the capacity: in the first step, or where it was
+//! not well there, in the closed loop that showed the capacity.
 
 use super::classes::{PARTS_LEAST, SHARE};
 use super::series::{Part, Series};
@@ -8,53 +9,73 @@ use crate::figures::{milliseconds, percent};
 const QUEUE_FACTOR: f64 = 4.0;
 const QUEUE_NS: f64 = 10e6;
 
-/// What was usual before: the second half of the first step, or where requests queued there
-/// already, the closed loop that showed the capacity.
+/// What was usual before: the second half of the first step, or where requests failed or queued
+/// there already, the closed loop that showed the capacity.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Before {
     /// The median of its parts' p99, nanoseconds; of the closed loop the mean of its answers.
     pub(super) p99_ns: f64,
     /// The highest of its parts' p99, nanoseconds; of the closed loop the same as that.
     pub(super) p99_max_ns: f64,
-    /// What half of the answers of the first step took, nanoseconds, where requests queued there.
-    queued_p50_ns: Option<f64>,
+    /// How the first step was ill.
+    ill: Option<Ill>,
+}
+
+/// How a server was ill in the first step, at a lower rate than the closed loop showed. Such a
+/// server gives less with more connections.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Ill {
+    /// This share of the requests failed.
+    Failed(f64),
+    /// Half of the answers took this long, nanoseconds, and those of the closed loop much less.
+    Queued(f64),
 }
 
 impl Before {
-    /// `None` where requests failed in the first step already, or too little of it was seen.
+    /// `None` where too little of the first step was seen, or requests failed there already, and no
+    /// closed loop shows that they need not.
     pub(super) fn of(series: &Series) -> Option<Self> {
         let first = series.steps.first()?;
         let parts = series.parts_of(first);
         let parts = &parts[parts.len() / 2..];
-        if parts.len() < PARTS_LEAST || failed_share(parts) > SHARE {
+        if parts.len() < PARTS_LEAST {
             return None;
+        }
+        let failed = failed_share(parts);
+        if failed > SHARE {
+            series.closed_loop.filter(|it| it.failed <= SHARE)?;
+            return Self::of_closed_loop(series, Ill::Failed(failed));
         }
         let mut known: Vec<u64> = parts.iter().filter_map(|part| part.p99_ns).collect();
         known.sort_unstable();
         let usual = Self {
             p99_ns: *known.get(known.len() / 2)? as f64,
             p99_max_ns: *known.last()? as f64,
-            queued_p50_ns: None,
+            ill: None,
         };
-        Some(Self::of_closed_loop(series, parts).unwrap_or(usual))
+        let p50_ns = median_p50_ns(parts)?;
+        let closed = Self::of_closed_loop(series, Ill::Queued(p50_ns));
+        let closed = closed.filter(|closed| p50_ns >= closed.slow_ns());
+        Some(closed.unwrap_or(usual))
     }
 
-    /// Where half of the answers in these parts, at a lower rate, took much longer than those of
-    /// the closed loop. Such a server gives less with more connections.
-    fn of_closed_loop(series: &Series, parts: &[Part]) -> Option<Self> {
-        let p50_ns = median_p50_ns(parts)?;
+    fn of_closed_loop(series: &Series, ill: Ill) -> Option<Self> {
         let mean_ns = series.closed_loop_mean_ns()?;
-        let closed = Self {
+        Some(Self {
             p99_ns: mean_ns,
             p99_max_ns: mean_ns,
-            queued_p50_ns: Some(p50_ns),
-        };
-        (p50_ns >= closed.slow_ns()).then_some(closed)
+            ill: Some(ill),
+        })
     }
 
     /// Whether all was well in the first step, so that a server can be as well as that again.
     pub(super) fn is_well(&self) -> bool {
-        self.queued_p50_ns.is_none()
+        self.ill.is_none()
+    }
+
+    /// The place of the first step that shows what the server does with too much.
+    pub(super) fn first_beyond(&self) -> usize {
+        usize::from(self.is_well())
     }
 
     /// The median from which answers take so much longer that they have queued.
@@ -71,17 +92,27 @@ impl Before {
         }
     }
 
-    /// What cannot be said of a server that was not well at the first step.
+    /// What cannot be said of a server that was not well at the first step, nor at the last.
     pub(super) fn unsaid(&self, series: &Series) -> Option<String> {
-        let (p50_ns, clients) = (self.queued_p50_ns?, series.closed_loop?);
-        let share = series.steps.first()?.share;
+        let (already, closed) = match self.ill? {
+            Ill::Failed(share) => (
+                format!("{} of the requests failed", percent(share)),
+                match series.closed_loop?.failed {
+                    0.0 => "none".to_owned(),
+                    share => percent(share),
+                },
+            ),
+            Ill::Queued(p50_ns) => (
+                format!("half of the answers took {}", milliseconds(p50_ns)),
+                format!("{} on average", milliseconds(self.p99_ns)),
+            ),
+        };
         Some(format!(
-            "whether it recovers: at {} of the capacity half of the answers took {} already, \
-             and {} on average in the closed loop of {clients} requests at a time that showed the \
-             capacity; it may give less with more of them, so take a lower --capacity",
-            percent(share),
-            milliseconds(p50_ns),
-            milliseconds(self.p99_ns),
+            "whether it recovers: at {} of the capacity {already} already, and {closed} in the \
+             closed loop of {} requests at a time that showed the capacity; it may give less with \
+             more of them, so take a lower --capacity",
+            percent(series.steps.first()?.share),
+            series.closed_loop?.at_a_time,
         ))
     }
 }

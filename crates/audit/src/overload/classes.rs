@@ -16,16 +16,25 @@ const STALL_S: f64 = 2.0;
 /// before it ended.
 pub(super) const PARTS_LEAST: usize = 3;
 
-/// The classes of a step beyond the first, `before` which all was well.
-pub(super) fn of_step(
-    series: &Series,
-    index: usize,
-    before: Option<&Before>,
-) -> Vec<OverloadFound> {
-    let Some((step, before)) = series.steps.get(index).zip(before) else {
-        return Vec::new();
+/// The classes of the steps between the first and the last in order, and of the first where the
+/// server was not well there.
+pub(super) fn of_steps(series: &Series, before: &Before) -> Vec<OverloadFound> {
+    let back = series.steps.len().saturating_sub(1);
+    let steps = series.steps.iter().enumerate();
+    let steps = steps.take(back).skip(before.first_beyond());
+    let measured = steps.filter(|(_, step)| step.is_measured());
+    measured
+        .flat_map(|(index, step)| of_step(series, (index, step), before))
+        .collect()
+}
+
+fn of_step(series: &Series, (index, step): (usize, &Step), before: &Before) -> Vec<OverloadFound> {
+    // Below the capacity only the number of requests at a time differs from the closed loop's.
+    let of = match series.closed_loop.filter(|_| index == 0) {
+        Some(shown) => format!(" that {} requests at a time showed", shown.at_a_time),
+        None => String::new(),
     };
-    let at = format!("at {} of the capacity", percent(step.share));
+    let at = format!("at {} of the capacity{of}", percent(step.share));
     let mut found = Vec::new();
     let mut add = |class, evidence: String| {
         found.push(OverloadFound {
@@ -185,7 +194,6 @@ pub(super) fn unsaid(series: &Series, before: Option<&Before>) -> Vec<String> {
             percent(share)
         ));
     }
-    unsaid.extend(before.and_then(|before| before.unsaid(series)));
     let busy = series.steps.iter().filter(|step| step.is_engine_busy());
     let busy: Vec<String> = busy
         .map(|step| {

@@ -64,7 +64,8 @@ impl Recovery {
     }
 }
 
-/// When it recovered; `None` where the way back was not reached or too short.
+/// When it recovered; `None` where the way back was not reached or too short, or where it was well
+/// neither there nor in the first step: then nothing shows that it can be.
 pub(super) fn recovery(series: &Series, before: &Before) -> Option<Recovery> {
     let back = series.steps.last()?;
     if back.is_engine_busy() {
@@ -83,18 +84,13 @@ pub(super) fn recovery(series: &Series, before: &Before) -> Option<Recovery> {
         let again = rest.iter().filter(|bad| **bad).count();
         !rest[0] && again as f64 <= BAD_AGAIN * rest.len() as f64
     };
-    let seconds = |index: usize| parts[index].start_s - back.start_s;
-    let last = parts
-        .last()
-        .map_or(0.0, |part| part.start_s + part.length_s);
-    Some(match starts.find(well) {
-        Some(index) => Recovery::After {
-            seconds: seconds(index).max(0.0),
-        },
-        None => Recovery::NotWithin {
-            seconds: last - back.start_s,
-        },
-    })
+    if let Some(index) = starts.find(well) {
+        let seconds = (parts[index].start_s - back.start_s).max(0.0);
+        return Some(Recovery::After { seconds });
+    }
+    let last = parts.last()?;
+    let seconds = last.start_s + last.length_s - back.start_s;
+    before.is_well().then_some(Recovery::NotWithin { seconds })
 }
 
 /// Parts of the way back that must follow recovery.

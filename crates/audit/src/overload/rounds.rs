@@ -35,6 +35,9 @@ pub struct ClassSeen {
     pub class: OverloadClass,
     /// Rounds that show it.
     pub rounds: usize,
+    /// Step in which it was seen first, of all rounds, by its place, from 0.
+    #[serde(skip)]
+    pub step: usize,
     /// Share of the capacity from which on it was seen, in the round that saw it first.
     pub from_share: f64,
     /// The figures of one of those rounds.
@@ -172,6 +175,7 @@ fn class_seen(class: OverloadClass, ramps: &[&OverloadRamp], shares: &[f64]) -> 
     Some(ClassSeen {
         class,
         rounds: seen.len(),
+        step: first.step,
         from_share: shares.get(first.step).copied().unwrap_or(0.0),
         evidence: first.evidence.clone(),
     })

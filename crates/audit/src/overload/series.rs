@@ -203,6 +203,27 @@ impl Step {
     }
 }
 
+/// A closed loop that showed a capacity.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ClosedLoop {
+    /// Requests at a time.
+    pub at_a_time: u32,
+    /// Share of its requests that failed, 0 to 1.
+    pub failed: f64,
+}
+
+impl ClosedLoop {
+    /// What is needed of the trial; `None` where it has no result.
+    pub(super) fn of(record: &TrialRecord, overload: &Overload) -> Option<Self> {
+        let clients = overload.closed_loop_clients()?;
+        let outcomes = &record.result.as_ref()?.outcomes;
+        Some(Self {
+            at_a_time: clients.saturating_mul(record.load.streams),
+            failed: outcomes.errors() as f64 / outcomes.completed().max(1) as f64,
+        })
+    }
+}
+
 /// A trial over time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Series {
@@ -210,9 +231,9 @@ pub struct Series {
     pub parts: Vec<Part>,
     /// The steps, the last of which is the way back.
     pub steps: Vec<Step>,
-    /// Requests at a time of the closed loop that showed the capacity; `None` where it was said.
+    /// The closed loop that showed the capacity; `None` where it was said.
     #[serde(skip)]
-    pub closed_loop: Option<u32>,
+    pub closed_loop: Option<ClosedLoop>,
     /// Time after which a client gives up, seconds.
     pub patience_s: f64,
     /// How the server ended by itself.
@@ -230,11 +251,15 @@ pub struct Series {
 }
 
 impl Series {
-    /// The series of a trial of an overload.
+    /// The series of a trial of an overload, and the closed loop that showed its capacity.
     ///
     /// # Errors
     /// Why there is none.
-    pub fn of(record: &TrialRecord, overload: &Overload) -> Result<Self, String> {
+    pub fn of(
+        record: &TrialRecord,
+        overload: &Overload,
+        closed_loop: Option<&TrialRecord>,
+    ) -> Result<Self, String> {
         let is_whole = record.result.is_some() && record.course.lost().is_empty();
         match &record.end {
             TrialEnd::Measured => {}
@@ -279,9 +304,7 @@ impl Series {
         let tcp = &record.usage.tcp;
         Ok(Self {
             steps: steps.collect(),
-            closed_loop: overload
-                .closed_loop_clients()
-                .map(|clients| clients.saturating_mul(record.load.streams)),
+            closed_loop: closed_loop.and_then(|shown| ClosedLoop::of(shown, overload)),
             patience_s: record.load.timeout_s,
             died: record.server_died().map(str::to_owned),
             crashes: crashes(record, result),
@@ -332,7 +355,7 @@ impl Series {
     /// an answer and the next request.
     pub(super) fn closed_loop_mean_ns(&self) -> Option<f64> {
         let shown_per_s = self.shown_per_s().filter(|rate| *rate > 0.0)?;
-        Some(f64::from(self.closed_loop?) / shown_per_s * 1e9)
+        Some(f64::from(self.closed_loop?.at_a_time) / shown_per_s * 1e9)
     }
 
     /// Most right answers per second in a step, or in the closed loop that showed the capacity:

@@ -61,7 +61,9 @@ const CANNOT_SAY: &str = "cannot be said";
 
 fn one(row: &OverloadRow, name: &str) -> String {
     let beyond = &row.beyond;
-    let does: Vec<String> = beyond.classes.iter().map(does).collect();
+    let mut by_step: Vec<&ClassSeen> = beyond.classes.iter().collect();
+    by_step.sort_by_key(|seen| seen.step);
+    let does: Vec<String> = by_step.into_iter().map(does).collect();
     let does = match does.split_last() {
         None => "shows no sign of overload".to_owned(),
         Some((only, [])) => only.clone(),
@@ -109,7 +111,14 @@ fn one(row: &OverloadRow, name: &str) -> String {
             let why = plain(why);
             format!("What {name}{peak} does beyond its capacity {CANNOT_SAY}: {why}.")
         }
-        None => format!("Beyond its capacity {name}{peak} {does}."),
+        None => {
+            let is_below = beyond.classes.iter().any(|one| one.step == 0);
+            let at = match is_below {
+                true => "Below its capacity already",
+                false => "Beyond its capacity",
+            };
+            format!("{at} {name}{peak} {does}.")
+        }
     };
     format!("{said}{back}{goodput}{recovery}{seldom}")
 }

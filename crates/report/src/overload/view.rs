@@ -123,8 +123,10 @@ fn row(
         let own = trials.iter().filter(move |(purpose, _)| *purpose == wanted);
         own.map(|(_, trial)| *trial)
     };
+    let shown = of(Purpose::Capacity).filter_map(|trial| Some((trial.ok_per_s()?, trial)));
+    let shown = shown.max_by(|(one, _), (other, _)| one.total_cmp(other));
     let mut ramps: Vec<OverloadRamp> = of(Purpose::Ramp)
-        .map(|trial| judge_ramp(trial, overload))
+        .map(|trial| judge_ramp(trial, overload, shown.map(|(_, trial)| trial)))
         .collect();
     ramps.sort_by_key(|ramp| ramp.round);
     let beyond = judge_rounds(&ramps, &overload.steps);
@@ -135,8 +137,6 @@ fn row(
             Purpose::Capacity | Purpose::Ramp => None,
         })
         .collect();
-    let shown = of(Purpose::Capacity).filter_map(TrialRecord::ok_per_s);
-    let shown = shown.reduce(f64::max);
     let lost = (beyond.rounds == 0).then(|| {
         let all = of(Purpose::Ramp).chain(of(Purpose::Capacity));
         let mut whys = all.filter_map(why_lost);
@@ -156,7 +156,7 @@ fn row(
         contender: contender.name.clone(),
         workload: workload.name.clone(),
         overload: label.clone(),
-        capacity_per_s: overload.capacity_per_s.or(shown),
+        capacity_per_s: overload.capacity_per_s.or(shown.map(|(rate, _)| rate)),
         capacity_from: match overload.capacity_per_s {
             Some(_) => "said",
             None => "closed loop",

@@ -255,7 +255,7 @@ fn ramp(end: TrialEnd, hosts: Option<Hosts>) -> OverloadRamp {
         ladder: Vec::new(),
         rung: Duration::from_secs(10),
     };
-    judge_ramp(&record, &overload)
+    judge_ramp(&record, &overload, None)
 }
 
 #[test]
