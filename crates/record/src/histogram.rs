@@ -8,10 +8,7 @@
 //! It does not interpolate and does not correct for coordinated omission: the engine measures
 //! from the intended time instead.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::serialization::{Deserializer as HdrReader, Serializer as _, V2Serializer};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+mod stored;
 
 /// Linear buckets below the first halving: 2^8.
 const LINEAR_BITS: u32 = 8;
@@ -21,11 +18,6 @@ const HALF: usize = 1 << (LINEAR_BITS - 1);
 const MAX_BITS: u32 = 42;
 /// Number of buckets.
 const BUCKETS: usize = (1 << LINEAR_BITS) + (MAX_BITS - LINEAR_BITS) as usize * HALF;
-/// Digits that HdrHistogram keeps: finer than ours, so a file gives back the same buckets.
-const HDR_DIGITS: u8 = 3;
-/// Most durations that a file may count: at a million a second, nine years of them. Many such
-/// histograms can be added up.
-const COUNT_MOST: u64 = 1 << 48;
 
 /// Durations in nanoseconds, counted.
 #[derive(Clone)]
@@ -312,121 +304,6 @@ pub(crate) fn bucket_middle(index: usize) -> u64 {
     (within << shift) + (1 << (shift - 1))
 }
 
-/// What a file holds of a histogram.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Stored {
-    count: u64,
-    sum_ns: String,
-    min_ns: Option<u64>,
-    max_ns: Option<u64>,
-    over_range: u64,
-    /// HdrHistogram V2, uncompressed, base64.
-    hdr: String,
-}
-
-impl Serialize for Histogram {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::Error;
-        let mut hdr = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 1 << MAX_BITS, HDR_DIGITS)
-            .map_err(Error::custom)?;
-        for (middle, n) in self.buckets() {
-            hdr.record_n(middle, n).map_err(Error::custom)?;
-        }
-        let mut bytes = Vec::new();
-        V2Serializer::new()
-            .serialize(&hdr, &mut bytes)
-            .map_err(Error::custom)?;
-        Stored {
-            count: self.count,
-            sum_ns: self.sum.to_string(),
-            min_ns: self.min(),
-            max_ns: self.max(),
-            over_range: self.over_range,
-            hdr: BASE64.encode(bytes),
-        }
-        .serialize(serializer)
-    }
-}
-
-/// Whether a file's exact figures can be those of the counts: what reads a histogram relies on
-/// it, and the file may come from anybody.
-fn check_exact(
-    histogram: &Histogram,
-    sum: u128,
-    (min, max): (Option<u64>, Option<u64>),
-) -> Result<(), String> {
-    let (min, max) = match (min, max) {
-        (Some(min), Some(max)) => (min, max),
-        (None, None) if histogram.count == 0 && sum == 0 => return Ok(()),
-        _ => return Err("min_ns, max_ns and sum_ns do not fit its count".to_owned()),
-    };
-    if histogram.count == 0 {
-        return Err("it has a min_ns or max_ns but counts no duration".to_owned());
-    }
-    if min > max {
-        return Err(format!("min_ns {min} is above max_ns {max}"));
-    }
-    let first = histogram.counts.iter().position(|times| *times > 0);
-    let last = histogram.counts.iter().rposition(|times| *times > 0);
-    let is_below = first.is_some_and(|first| first < bucket_of(min));
-    let is_above = last.is_some_and(|last| last > bucket_of(max));
-    if is_below || is_above || (histogram.over_range > 0 && bucket_of(max) < BUCKETS) {
-        return Err(format!(
-            "it counts durations outside of min_ns {min} and max_ns {max}"
-        ));
-    }
-    let times = u128::from(histogram.count);
-    if sum < u128::from(min) * times || sum > u128::from(max) * times {
-        return Err(format!(
-            "sum_ns {sum} cannot be that of {times} durations from {min} to {max}"
-        ));
-    }
-    Ok(())
-}
-
-impl<'de> Deserialize<'de> for Histogram {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        use serde::de::Error;
-        let stored = Stored::deserialize(deserializer)?;
-        let bytes = BASE64.decode(&stored.hdr).map_err(Error::custom)?;
-        let hdr: hdrhistogram::Histogram<u64> = HdrReader::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(Error::custom)?;
-        let mut histogram = Self::new();
-        let mut total = stored.over_range;
-        for step in hdr.iter_recorded() {
-            let times = step.count_at_value();
-            total = total.saturating_add(times);
-            if total > COUNT_MOST {
-                break;
-            }
-            let lowest = hdr.lowest_equivalent(step.value_iterated_to());
-            let middle = lowest.saturating_add(hdr.equivalent_range(lowest) / 2);
-            histogram.record_n(middle, times);
-        }
-        if total > COUNT_MOST {
-            return Err(Error::custom(
-                "it counts more durations than a load can have",
-            ));
-        }
-        if total != stored.count {
-            return Err(Error::custom(format!(
-                "histogram holds {total} durations but says {}",
-                stored.count
-            )));
-        }
-        histogram.record_n(u64::MAX, stored.over_range);
-        let sum = stored.sum_ns.parse().map_err(Error::custom)?;
-        let (min, max) = (stored.min_ns, stored.max_ns);
-        check_exact(&histogram, sum, (min, max)).map_err(Error::custom)?;
-        histogram.sum = sum;
-        histogram.min = min.unwrap_or(u64::MAX);
-        histogram.max = max.unwrap_or(0);
-        Ok(histogram.trimmed())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -464,85 +341,6 @@ mod tests {
         for index in 1..BUCKETS {
             assert!(bucket_middle(index) > bucket_middle(index - 1));
             assert_eq!(bucket_of(bucket_middle(index)), index);
-        }
-    }
-
-    #[test]
-    fn a_file_gives_back_the_same_counts() {
-        let mut histogram = Histogram::new();
-        let mut value = 1_u64;
-        while value < 1 << 41 {
-            histogram.record_n(value, value % 7 + 1);
-            value = value * 21 / 20 + 1;
-        }
-        histogram.record(0);
-        histogram.record(1 << 50);
-        let text = serde_json::to_string(&histogram).unwrap();
-        let read: Histogram = serde_json::from_str(&text).unwrap();
-        assert_eq!(read, histogram);
-        assert_eq!(read.over_range(), 1);
-    }
-
-    #[test]
-    fn a_file_whose_figures_contradict_each_other_is_refused() {
-        let mut histogram = Histogram::new();
-        histogram.record_n(1_000_000, 3);
-        histogram.record(4_000_000);
-        let stored = serde_json::to_value(&histogram).unwrap();
-        let read = |changes: &[(&str, serde_json::Value)]| {
-            let mut stored = stored.clone();
-            for (field, value) in changes {
-                stored[*field] = value.clone();
-            }
-            let read = serde_json::from_value::<Histogram>(stored);
-            read.map_err(|error| error.to_string())
-        };
-        assert_eq!(read(&[]), Ok(histogram));
-        let most = 1_u64 << 60;
-        let (none, text) = (serde_json::Value::Null, |sum: &str| sum.into());
-        let refused: [(&[(&str, serde_json::Value)], &str); 10] = [
-            (
-                &[("min_ns", 5_000_000.into())],
-                "min_ns 5000000 is above max_ns 4000000",
-            ),
-            (
-                &[("max_ns", 3_000_000.into())],
-                "outside of min_ns 1000000 and max_ns 3000000",
-            ),
-            (&[("min_ns", 2_000_000.into())], "outside of min_ns 2000000"),
-            (&[("min_ns", none.clone())], "do not fit its count"),
-            (
-                &[("min_ns", none.clone()), ("max_ns", none)],
-                "do not fit its count",
-            ),
-            (
-                &[("sum_ns", text("3999999"))],
-                "sum_ns 3999999 cannot be that of 4 durations",
-            ),
-            (&[("sum_ns", text("16000001"))], "sum_ns 16000001 cannot be"),
-            (&[("count", 5.into())], "holds 4 durations but says 5"),
-            (
-                &[("over_range", 1.into()), ("count", 5.into())],
-                "outside of min_ns",
-            ),
-            (
-                &[("over_range", most.into()), ("count", (most + 4).into())],
-                "than a load can have",
-            ),
-        ];
-        for (changes, expected) in refused {
-            let error = read(changes).expect_err(expected);
-            assert!(error.contains(expected), "{error}, not {expected}");
-        }
-        let empty = serde_json::to_value(Histogram::new()).unwrap();
-        assert!(serde_json::from_value::<Histogram>(empty.clone()).is_ok());
-        for (field, value) in [("min_ns", 1.into()), ("sum_ns", text("7"))] {
-            let mut changed = empty.clone();
-            changed[field] = value;
-            assert!(
-                serde_json::from_value::<Histogram>(changed).is_err(),
-                "{field}"
-            );
         }
     }
 
