@@ -6,7 +6,9 @@
 mod place;
 
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use bakeoff_record::{FolderError, Record};
 use bakeoff_report::{Redacted, SiteFile, SiteOptions, SiteRecord, count, site_files, site_record};
@@ -15,6 +17,9 @@ use self::place::Place;
 use super::found::Found;
 use crate::flags::SiteFlags;
 use crate::{exit, output, paths};
+
+/// Records that are read and judged at the same time, at most: so many are in memory.
+const AT_A_TIME_MAX: usize = 8;
 
 pub(crate) fn carry_out(flags: &SiteFlags) -> anyhow::Result<u8> {
     paths::must_be_text("--output", &flags.output)?;
@@ -31,10 +36,30 @@ pub(crate) fn carry_out(flags: &SiteFlags) -> anyhow::Result<u8> {
     for (folder, error) in found.unreadable {
         site.leave_out(&folder, error);
     }
-    for folder in &found.records {
-        site.add(folder)?;
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    for folders in found.records.chunks(processors.min(AT_A_TIME_MAX)) {
+        site.add(folders)?;
     }
     site.finish(&flags.output)
+}
+
+/// What a record comes to: its facts, and the files that are its own.
+type Published = (SiteRecord, Vec<SiteFile>);
+
+/// Reads and judges these records at the same time; in their order.
+fn published(folders: &[PathBuf], options: &SiteOptions) -> Vec<Result<Published, FolderError>> {
+    let publish = |folder: &Path| {
+        let record = Record::read(folder)?;
+        Ok(site_record(&Redacted::shared(record), options))
+    };
+    thread::scope(|scope| {
+        let each = folders.iter();
+        let threads: Vec<_> = each.map(|one| scope.spawn(move || publish(one))).collect();
+        let joined = threads.into_iter().map(thread::ScopedJoinHandle::join);
+        joined
+            .map(|ended| ended.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    })
 }
 
 /// A site that is being made.
@@ -72,17 +97,20 @@ impl Site {
         };
     }
 
-    /// Adds the record in a folder. Of two copies of one campaign the one with more trials stays,
-    /// else the first.
-    fn add(&mut self, folder: &Path) -> anyhow::Result<()> {
-        let record = match Record::read(folder) {
-            Ok(record) => record,
-            Err(error) => {
-                self.leave_out(folder, error);
-                return Ok(());
+    /// Adds the records in these folders.
+    fn add(&mut self, folders: &[PathBuf]) -> anyhow::Result<()> {
+        for (folder, read) in folders.iter().zip(published(folders, &self.options)) {
+            match read {
+                Ok(record) => self.take(folder, record)?,
+                Err(error) => self.leave_out(folder, error),
             }
-        };
-        let (record, files) = site_record(&Redacted::shared(record), &self.options);
+        }
+        Ok(())
+    }
+
+    /// Takes a record. Of two copies of one campaign the one with more trials stays, else the
+    /// first.
+    fn take(&mut self, folder: &Path, (record, files): Published) -> anyhow::Result<()> {
         let known = self.records.get(&record.name);
         if let Some((known, other)) = known {
             let is_more = record.trials > known.trials;
