@@ -8,7 +8,7 @@ use bakeoff_audit::overload::{Kind, OverloadRamp, Part, Recovery, Series};
 use super::sentence;
 use super::view::OverloadRow;
 use crate::html::escaped;
-use crate::number::{bytes, digits, percent, plain, share, whole};
+use crate::number::{bytes, percent, plain, share, whole};
 
 /// Width of a picture, and the edges of its plots, in units of its own.
 const WIDTH: f64 = 480.0;
@@ -16,6 +16,8 @@ const LEFT: f64 = 12.0;
 const RIGHT: f64 = 468.0;
 /// Heights of the plots, from top to bottom: requests, latency, memory.
 const HEIGHTS: [f64; 3] = [130.0, 80.0, 44.0];
+/// Height of a power of ten of the latency from which the floor's label has room.
+const FLOOR_LABEL: f64 = 20.0;
 /// Room above the first plot, and above each for its title.
 const TOP: f64 = 36.0;
 const TITLE: f64 = 22.0;
@@ -237,19 +239,23 @@ fn latency(out: &mut String, frame: &Frame<'_>) {
     let low = (least.max(1) as f64).log10().floor();
     let high = (most.max(1) as f64).log10().ceil().max(low + 1.0);
     let y = |ns: u64| floor - ((ns.max(1) as f64).log10() - low) / (high - low) * (floor - top);
+    let has_room = (floor - top) / (high - low) >= FLOOR_LABEL;
     for power in low as i32..=high as i32 {
         let at = y(10_f64.powi(power) as u64);
         let _ = writeln!(
             out,
-            "<path d=\"M{LEFT} {at:.1} H{RIGHT}\" stroke=\"currentColor\" opacity=\"0.2\"/>\
-             <text x=\"{}\" y=\"{:.1}\" opacity=\"0.7\" font-size=\"9\">{}</text>",
+            "<path d=\"M{LEFT} {at:.1} H{RIGHT}\" stroke=\"currentColor\" opacity=\"0.2\"/>"
+        );
+        // Below its line, where the title is not; that of the floor has room only above it.
+        let label_at = match power == low as i32 {
+            false => at + 9.0,
+            true if has_room => at - 2.0,
+            true => continue,
+        };
+        let _ = writeln!(
+            out,
+            "<text x=\"{}\" y=\"{label_at:.1}\" opacity=\"0.7\" font-size=\"9\">{}</text>",
             LEFT + 2.0,
-            // Below its line, where the title is not; the last one has no room there.
-            if power == low as i32 {
-                at - 2.0
-            } else {
-                at + 9.0
-            },
             duration(10_f64.powi(power))
         );
     }
@@ -283,7 +289,7 @@ fn latency(out: &mut String, frame: &Frame<'_>) {
 /// `1 ms`, `10 s`.
 fn duration(ns: f64) -> String {
     match ns {
-        ns if ns >= 1e9 => format!("{} s", digits(ns / 1e9).trim_end_matches(".00")),
+        ns if ns >= 1e9 => format!("{:.0} s", ns / 1e9),
         ns if ns >= 1e6 => format!("{:.0} ms", ns / 1e6),
         ns => format!("{:.0} µs", ns / 1e3),
     }
