@@ -139,7 +139,7 @@ static_resources:
               "@type": @TYPES@.filters.http.router.v3.Router
 END
     cp "$scene/envoy.conf" "$scene/envoy.yaml"
-    run envoy --use-dynamic-base-id --concurrency 1 --log-level error -c "$scene/envoy.yaml"
+    run envoy --disable-hot-restart --concurrency 1 --log-level error -c "$scene/envoy.yaml"
 }
 
 # It has no files of its own: nginx is behind it.
