@@ -306,15 +306,21 @@ fn a_server_that_crashes_and_comes_back_is_no_server_that_ended() {
     assert!(text.contains("the server came back"), "{text}");
 }
 
+/// Leaves the capacity to closed loops; the load name that their trials have.
+fn leave_capacity_to_closed_loops(record: &mut Record) -> String {
+    let load = &mut record.plan.loads[0];
+    let LoadModel::Overload(overload) = &mut load.model else {
+        panic!("the plan has an overload");
+    };
+    overload.capacity_per_s = None;
+    Purpose::Capacity.load_name(&load.label())
+}
+
 /// The first closed loop of a contender was disturbed, and another one made.
 #[test]
 fn a_capacity_that_was_measured_again_is_the_best_one() {
     let mut record = carried_out();
-    let LoadModel::Overload(overload) = &mut record.plan.loads[0].model else {
-        panic!("the plan has an overload");
-    };
-    overload.capacity_per_s = None;
-    let name = Purpose::Capacity.load_name(&record.plan.loads[0].label());
+    let name = leave_capacity_to_closed_loops(&mut record);
     let pattern = record.trials[0].clone();
     let closed = |id: &str, ok: u64, is_disturbed: bool| {
         let mut trial = rung(&pattern, 100, true);
@@ -340,11 +346,7 @@ fn a_capacity_that_was_measured_again_is_the_best_one() {
 #[test]
 fn a_server_that_fails_below_its_capacity_says_so() {
     let mut record = carried_out();
-    let LoadModel::Overload(overload) = &mut record.plan.loads[0].model else {
-        panic!("the plan has an overload");
-    };
-    overload.capacity_per_s = None;
-    let name = Purpose::Capacity.load_name(&record.plan.loads[0].label());
+    let name = leave_capacity_to_closed_loops(&mut record);
     let contender = record.trials[0].contender.clone();
     let mut closed = rung(&record.trials[0], 100, true);
     (closed.id, closed.load_name) = ("c1".to_owned(), Some(name));

@@ -2,7 +2,7 @@
 //! not well there, in the closed loop that showed the capacity.
 
 use super::classes::{PARTS_LEAST, SHARE};
-use super::series::{Part, Series};
+use super::series::{Part, Series, Step};
 use crate::figures::{milliseconds, percent};
 
 /// How much longer than usual half of the answers must take to have queued, and by how much.
@@ -73,9 +73,15 @@ impl Before {
         self.ill.is_none()
     }
 
-    /// The place of the first step that shows what the server does with too much.
-    pub(super) fn first_beyond(&self) -> usize {
-        usize::from(self.is_well())
+    /// The steps that show what the server does with too much, with their places: those between
+    /// the first and the last, and the first where the server was not well there.
+    pub(super) fn steps_beyond<'s>(
+        &self,
+        series: &'s Series,
+    ) -> impl Iterator<Item = (usize, &'s Step)> + use<'s> {
+        let back = series.steps.len().saturating_sub(1);
+        let steps = series.steps.iter().enumerate();
+        steps.take(back).skip(usize::from(self.is_well()))
     }
 
     /// The median from which answers take so much longer that they have queued.

@@ -16,15 +16,12 @@ const STALL_S: f64 = 2.0;
 /// before it ended.
 pub(super) const PARTS_LEAST: usize = 3;
 
-/// The classes of the steps between the first and the last in order, and of the first where the
-/// server was not well there.
+/// The classes of the steps that show what the server does with too much, in their order.
 pub(super) fn of_steps(series: &Series, before: &Before) -> Vec<OverloadFound> {
-    let back = series.steps.len().saturating_sub(1);
-    let steps = series.steps.iter().enumerate();
-    let steps = steps.take(back).skip(before.first_beyond());
-    let measured = steps.filter(|(_, step)| step.is_measured());
-    measured
-        .flat_map(|(index, step)| of_step(series, (index, step), before))
+    let steps = before.steps_beyond(series);
+    steps
+        .filter(|(_, step)| step.is_measured())
+        .flat_map(|step| of_step(series, step, before))
         .collect()
 }
 

@@ -57,9 +57,7 @@ pub(super) fn pace(step: &Step, before: &Before) -> Pace {
 
 /// Why it cannot be said whether the server sheds.
 pub(super) fn unsaid(series: &Series, before: &Before) -> Option<String> {
-    let between = series.steps.len().saturating_sub(1);
-    let steps = series.steps.iter().take(between);
-    let steps = steps.skip(before.first_beyond());
+    let steps = before.steps_beyond(series).map(|(_, step)| step);
     let unknown =
         steps.filter(|it| it.share_of(Kind::Busy) >= SHARE && pace(it, before) == Pace::Unknown);
     let shares: Vec<String> = unknown.map(|step| percent(step.share)).collect();
