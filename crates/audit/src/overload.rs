@@ -23,6 +23,7 @@ mod series;
 use bakeoff_plan::Overload;
 use bakeoff_record::{TrialEnd, TrialRecord};
 use before::Before;
+use recovery::NotRecovered;
 use serde::Serialize;
 
 pub use crate::ended::WorkersEnded;
@@ -192,16 +193,18 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
             .and_then(|it| recovery::recovery(series, it)),
     };
     found.extend(crash.or_else(|| ends::restarted(series)));
-    found.extend(recovery::metastable(
-        series,
-        recovery.as_ref(),
-        before.as_ref(),
-    ));
+    let at_end = recovery::not_recovered(series, recovery.as_ref(), before.as_ref());
+    let (metastable, open) = match at_end {
+        Some(NotRecovered::Metastable(one)) => (Some(one), None),
+        Some(NotRecovered::Unsaid(text)) => (None, Some(text)),
+        None => (None, None),
+    };
+    found.extend(metastable);
     found.sort_by_key(|one| one.class);
     if recovery.is_none() {
         unsaid.extend(before.as_ref().and_then(|before| before.unsaid(series)));
     }
-    unsaid.extend(recovery::unsaid(series, recovery.as_ref(), before.as_ref()));
+    unsaid.extend(open);
     if let Some(before) = &before
         && !found.iter().any(|one| one.class == OverloadClass::Shed)
     {

@@ -6,7 +6,7 @@ use super::before::{Before, failed_share, is_ill, median_p50_ns};
 use super::classes::SHARE;
 use super::series::{Part, Series};
 use super::{OverloadClass, OverloadFound};
-use crate::figures::milliseconds;
+use crate::figures::{milliseconds, percent};
 
 /// Share of the requests that may fail in a part in which all is well (R38).
 const FAILED: f64 = 0.001;
@@ -111,68 +111,57 @@ fn bad(part: &Part, slow_ns: f64) -> bool {
     failed || slow || (part.ok == 0 && part.due > 0)
 }
 
-/// A server that is still ill when the load has long gone back, and was never well in between. One
-/// that ended never recovers, which is a crash.
-pub(super) fn metastable(
-    series: &Series,
-    recovery: Option<&Recovery>,
-    before: Option<&Before>,
-) -> Option<OverloadFound> {
-    let (seconds, parts) = ill_at_end(series, recovery, before?)?;
-    if well(parts, before?).is_some() || draining(parts).is_some() {
-        return None;
-    }
-    let step = series.steps.len().saturating_sub(1);
-    Some(OverloadFound {
-        class: OverloadClass::Metastable,
-        step,
-        evidence: format!(
-            "{seconds:.0} s after the load had gone back to {}, answers still failed or took \
-             longer than before",
-            crate::figures::percent(series.steps.last().map_or(0.0, |step| step.share))
-        ),
-    })
+/// What a server that did not recover is found to be, or what cannot be said of it.
+pub(super) enum NotRecovered {
+    /// It is still ill when the load has long gone back, and was never well in between. One that
+    /// ended never recovers, which is a crash.
+    Metastable(OverloadFound),
+    /// It was well on the way back and is ill again at its end: a pause of the machine there looks
+    /// the same. Or it was ill and got better until the end.
+    Unsaid(String),
 }
 
-/// What cannot be said of a server that was well on the way back, and ill again at its end: a pause
-/// of the machine there looks the same; nor of one that was ill and got better until the end.
-pub(super) fn unsaid(
+/// Looks at the end of the way back of a server that did not recover there; `None` where it did,
+/// or is not ill at the end. What other load on the machine slows a little is not ill.
+pub(super) fn not_recovered(
     series: &Series,
     recovery: Option<&Recovery>,
     before: Option<&Before>,
-) -> Option<String> {
-    let (_, parts) = ill_at_end(series, recovery, before?)?;
-    let back_s = series.steps.last()?.start_s;
-    let Some((from_s, to_s)) = well(parts, before?) else {
-        let (from_ns, to_ns) = draining(parts)?;
-        return Some(format!(
+) -> Option<NotRecovered> {
+    let Some(Recovery::NotWithin { seconds }) = recovery else {
+        return None;
+    };
+    let (before, back) = (before?, series.steps.last()?);
+    let parts = series.parts_of(back);
+    let at_end = &parts[parts.len() - parts.len() / STILL..];
+    if !is_ill(at_end, before) {
+        return None;
+    }
+    if let Some((from_s, to_s)) = well(parts, before) {
+        return Some(NotRecovered::Unsaid(format!(
+            "whether it recovers: it was well from {:.1} s to {:.1} s after the load had gone \
+             back, and ill again when the step ended; take more --rounds",
+            from_s - back.start_s,
+            to_s - back.start_s
+        )));
+    }
+    if let Some((from_ns, to_ns)) = draining(parts) {
+        return Some(NotRecovered::Unsaid(format!(
             "whether it recovers: half of the answers took {} when the load had gone back and {} \
              when the step ended, so its queue was draining; take a longer --step",
             milliseconds(from_ns),
             milliseconds(to_ns)
-        ));
-    };
-    Some(format!(
-        "whether it recovers: it was well from {:.1} s to {:.1} s after the load had gone back, \
-         and ill again when the step ended; take more --rounds",
-        from_s - back_s,
-        to_s - back_s
-    ))
-}
-
-/// The length of the way back and its parts, where the server did not recover and is ill at the
-/// end. What other load on the machine slows a little is not ill.
-fn ill_at_end<'s>(
-    series: &'s Series,
-    recovery: Option<&Recovery>,
-    before: &Before,
-) -> Option<(f64, &'s [Part])> {
-    let Some(Recovery::NotWithin { seconds }) = recovery else {
-        return None;
-    };
-    let parts = series.parts_of(series.steps.last()?);
-    let at_end = &parts[parts.len() - parts.len() / STILL..];
-    is_ill(at_end, before).then_some((*seconds, parts))
+        )));
+    }
+    Some(NotRecovered::Metastable(OverloadFound {
+        class: OverloadClass::Metastable,
+        step: series.steps.len().saturating_sub(1),
+        evidence: format!(
+            "{seconds:.0} s after the load had gone back to {}, answers still failed or took \
+             longer than before",
+            percent(back.share)
+        ),
+    }))
 }
 
 /// What half of the answers took in the first and in the last part of the way back, nanoseconds,
