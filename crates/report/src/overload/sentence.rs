@@ -61,13 +61,9 @@ const CANNOT_SAY: &str = "cannot be said";
 
 fn one(row: &OverloadRow, name: &str) -> String {
     let beyond = &row.beyond;
-    let mut by_step: Vec<&ClassSeen> = beyond.classes.iter().collect();
-    by_step.sort_by_key(|seen| seen.step);
-    let does: Vec<String> = by_step.into_iter().map(does).collect();
-    let does = match does.split_last() {
-        None => "shows no sign of overload".to_owned(),
-        Some((only, [])) => only.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    let does = match beyond.classes.is_empty() {
+        true => "shows no sign of overload".to_owned(),
+        false => and(&does(&beyond.classes)),
     };
     let has = |class| beyond.classes.iter().any(|one| one.class == class);
     let is_ill = has(OverloadClass::Metastable);
@@ -88,15 +84,15 @@ fn one(row: &OverloadRow, name: &str) -> String {
         (true, _) => String::new(),
         (false, "not known") => String::new(),
         (false, _) if beyond.classes.is_empty() => String::new(),
-        (false, recovery) if recovery.starts_with('>') && !is_ill => {
-            format!(" It was not back to normal: {recovery}.")
-        }
-        (false, recovery) if recovery.starts_with('>') => String::new(),
         (false, recovery) if recovery.starts_with("at once") => format!(" It recovers {recovery}."),
         (false, "never") => " It does not recover.".to_owned(),
-        (false, recovery) => match recovery.strip_prefix("never") {
-            Some(range) => format!(" In half of the rounds or more it does not recover{range}."),
-            None => format!(" It recovers in {recovery}."),
+        (false, recovery) => match (recovery.strip_prefix("> "), recovery.strip_prefix("never")) {
+            (Some(_), _) if is_ill => String::new(),
+            (Some(within), _) => format!(" It was not back to normal within {within}."),
+            (_, Some(range)) => {
+                format!(" In half of the rounds or more it does not recover{range}.")
+            }
+            (None, None) => format!(" It recovers in {recovery}."),
         },
     };
     let peak = beyond.peak_per_s.and_then(|peak| peak.median);
@@ -132,12 +128,66 @@ fn also(seen: &ClassSeen, rounds: usize) -> String {
     )
 }
 
-/// `refuses connections from 150 % of the capacity on`.
-fn does(seen: &ClassSeen) -> String {
-    let verb = seen.class.verb();
-    match seen.class {
-        OverloadClass::Crash => format!("{verb} at {} %", share(seen.from_share)),
-        OverloadClass::Metastable => "does not recover after the load has gone back".to_owned(),
-        _ => format!("{verb} from {} % on", share(seen.from_share)),
+/// What it does, in the order of the steps: `refuses connections and slows down from 150 % on`.
+fn does(classes: &[ClassSeen]) -> Vec<String> {
+    let mut by_step: Vec<&ClassSeen> = classes.iter().collect();
+    by_step.sort_by_key(|seen| seen.step);
+    let goes_on = |seen: &ClassSeen| {
+        let has_end = matches!(seen.class, OverloadClass::Crash | OverloadClass::Metastable);
+        !has_end
+    };
+    let together = |one: &&ClassSeen, next: &&ClassSeen| {
+        one.step == next.step && goes_on(one) && goes_on(next)
+    };
+    let clause = |seen: &[&ClassSeen]| {
+        let verbs: Vec<String> = seen.iter().map(|one| one.class.verb().to_owned()).collect();
+        let (verbs, from) = (and(&verbs), share(seen[0].from_share));
+        match seen[0].class {
+            OverloadClass::Crash => format!("{verbs} at {from} %"),
+            OverloadClass::Metastable => "does not recover after the load has gone back".to_owned(),
+            _ => format!("{verbs} from {from} % on"),
+        }
+    };
+    by_step.chunk_by(together).map(clause).collect()
+}
+
+/// `a, b and c`.
+fn and(parts: &[String]) -> String {
+    match parts.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => parts.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_that_begin_in_one_step_share_it() {
+        let seen = |class, step, from_share| ClassSeen {
+            class,
+            rounds: 1,
+            step,
+            from_share,
+            evidence: String::new(),
+        };
+        let queue = seen(OverloadClass::Queue, 1, 1.1);
+        let unanswered = seen(OverloadClass::Drop, 1, 1.1);
+        let collapse = seen(OverloadClass::Collapse, 3, 2.0);
+        let crash = seen(OverloadClass::Crash, 3, 2.0);
+        assert_eq!(
+            and(&does(&[
+                unanswered.clone(),
+                queue.clone(),
+                collapse.clone()
+            ])),
+            "leaves connections unanswered and slows down from 110 % on and collapses from 200 % on"
+        );
+        assert_eq!(
+            and(&does(&[unanswered, queue, collapse, crash])),
+            "leaves connections unanswered and slows down from 110 % on, collapses from 200 % on \
+             and crashes at 200 %"
+        );
     }
 }
