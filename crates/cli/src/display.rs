@@ -8,7 +8,7 @@ use bakeoff_conduct::{Event, Left};
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Step, TrialEnd, TrialRecord, When};
 use bakeoff_report::view::LATE_S;
-use bakeoff_report::{Redaction, count, counted, digits, plain};
+use bakeoff_report::{Redaction, count, counted, digits, plain, trimmed};
 use bakeoff_stage::without_trial_folders;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -194,9 +194,10 @@ fn ended_line(record: &TrialRecord) -> String {
                 format!(", p99 {:.2} ms", it.low as f64 / 1e6)
             });
             format!(
-                "{id}: {}{} ok/s, {errors} errors{p99}{}",
+                "{id}: {}{} ok/s, {}{p99}{}",
                 offered(record),
                 digits(rate),
+                counted(errors, "error"),
                 waited(record)
             )
         }
@@ -236,7 +237,8 @@ fn is_sought(record: &TrialRecord) -> bool {
 fn offered(record: &TrialRecord) -> String {
     match record.load.model {
         LoadModel::Open { rate_per_s, .. } if is_sought(record) => {
-            format!("{rate_per_s}/s for {} s: ", record.load.duration_s)
+            let (rate, seconds) = (trimmed(rate_per_s), trimmed(record.load.duration_s));
+            format!("{rate}/s for {seconds} s: ")
         }
         _ => String::new(),
     }

@@ -72,7 +72,7 @@ pub use json::json;
 pub use live::{LiveCampaign, LiveLoad, LiveTrial, live_campaign, live_load};
 pub use load::{LOAD_SCHEMA, load_json, load_text};
 pub use markdown::{MarkdownOptions, markdown};
-pub use number::{bytes, count, counted, digits, milliseconds, share, whole};
+pub use number::{bytes, count, counted, digits, milliseconds, share, trimmed, whole};
 pub use overload::{
     OVERLOAD_SCHEMA, OverloadReport, OverloadRow, overload_csv, overload_html, overload_json,
     overload_markdown, overload_text, overload_view,

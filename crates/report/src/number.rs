@@ -20,7 +20,7 @@ pub fn digits(value: f64) -> String {
 }
 
 /// The same without zeros at the end, for figures that somebody chose: `1.6`, `50`, `1,204`.
-pub(crate) fn trimmed(value: f64) -> String {
+pub fn trimmed(value: f64) -> String {
     let text = digits(value);
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
