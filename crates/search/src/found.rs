@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::bounds::{Bounds, Rates};
 use crate::classify::Class;
-use crate::confirming::{Confirmed, Kept, kept};
+use crate::confirming::{Confirmed, Confirming, Kept, kept};
 use crate::curve::{self, CurvePoint};
 use crate::judged::{Judged, Why, judge};
 use crate::progress::{LOST_MAX, Progress, TRIALS_MAX};
@@ -176,13 +176,12 @@ impl Progress<'_> {
                 upper_per_s: upper,
                 achieved_per_s: lower.and_then(|rate| self.achieved(goal, rate)),
                 lower_servers: lower.map_or(0, |rate| {
-                    let met = confirming(self, goal, rate, |judged| judged == Judged::Meets);
-                    met + rates.servers(stage, rate, Class::Lower)
+                    let confirming = Confirming::of(self, goal, rate);
+                    confirming.behind_lower() + rates.servers(stage, rate, Class::Lower)
                 }),
                 upper_servers: upper.map_or(0, |rate| {
-                    let missed = |judged| matches!(judged, Judged::Exceeds(_));
-                    let missed = confirming(self, goal, rate, missed);
-                    missed + rates.servers(stage, rate, Class::Upper)
+                    let confirming = Confirming::of(self, goal, rate);
+                    confirming.behind_upper() + rates.servers(stage, rate, Class::Upper)
                 }),
             },
             irregular,
@@ -484,16 +483,4 @@ impl TrialFound {
             Some(Judged::Meets | Judged::Limited) | None => None,
         }
     }
-}
-
-/// Confirming trials at a rate that came to what `is_meant` is true of.
-fn confirming(
-    progress: &Progress<'_>,
-    goal: &Goal,
-    rate: f64,
-    is_meant: impl Fn(Judged) -> bool,
-) -> usize {
-    let confirming = progress.judged(goal, Purpose::Confirm);
-    let here = confirming.filter(|(trial, _)| trial.rate_per_s == rate);
-    here.filter(|(_, judged)| is_meant(*judged)).count()
 }

@@ -81,6 +81,11 @@ pub fn judge(goal: &Goal, seen: &Seen) -> Option<Judged> {
     })
 }
 
+/// Whether the quantile that an objective is for is above it, nanoseconds.
+pub(crate) fn is_above(objective: &Objective, quantile_ns: Option<u64>) -> bool {
+    quantile_ns.is_some_and(|ns| u128::from(ns) > objective.below.as_nanos())
+}
+
 /// What the engine did that may be why a goal was missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
@@ -122,7 +127,7 @@ fn missed(goal: &Goal, seen: &Seen, measured: &Measured, lateness: Lateness) -> 
             Lateness::None => measured.latency.quantile(q),
             Lateness::All => measured.punctual(q),
         };
-        low.is_some_and(|low| u128::from(low) > objective.below.as_nanos())
+        is_above(objective, low)
     };
     if goal.objective.as_ref().is_some_and(is_slow) {
         return Some(Why::Latency);

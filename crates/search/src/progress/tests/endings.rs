@@ -1,15 +1,7 @@
 //! Searches that end before they are done: by time, by Ctrl-C, or by what does not run.
 
 use super::*;
-
-/// Confirming trials at a rate that missed the goal.
-fn misses(progress: &Progress<'_>, rate_per_s: f64) -> usize {
-    let goal = &progress.search.goals[0];
-    let confirming = progress.judged(goal, Purpose::Confirm);
-    let here = confirming.filter(|(trial, _)| trial.rate_per_s == rate_per_s);
-    here.filter(|(_, judged)| matches!(judged, Judged::Exceeds(_)))
-        .count()
-}
+use crate::confirming::Confirming;
 
 /// Whether the search itself found that full trials at a rate meet the goal.
 fn met_in_full(progress: &Progress<'_>, rate_per_s: f64) -> bool {
@@ -29,7 +21,8 @@ fn a_bound_that_longer_trials_refuted_is_none_wherever_the_search_ends() {
         let seconds = made.iter().map(|trial| trial.took_s).sum();
         for budget in [WHOLE, Budget { seconds }] {
             let progress = Progress::new(&load, made.clone(), budget).unwrap();
-            if misses(&progress, refuted) < 2 {
+            let goal = &progress.search.goals[0];
+            if !Confirming::of(&progress, goal, refuted).is_missed() {
                 continue;
             }
             let found = &progress.found(None)[0];

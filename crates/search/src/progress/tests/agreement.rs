@@ -1,0 +1,97 @@
+//! Searches of one server come to nearly the same.
+
+use super::*;
+
+/// Five searches of the same server; all bounds within `range`, and the lower ones no further apart
+/// than `spread`, as a share.
+fn five(load: &Load, range: std::ops::RangeInclusive<f64>, spread: f64, sim: impl Fn(u64) -> Sim) {
+    let all = (1..=5).map(|seed| bounds(&search(load, sim(seed))[0]));
+    let all: Vec<(f64, f64)> = all.collect();
+    for (lower, upper) in &all {
+        assert!(range.contains(lower) && range.contains(upper), "{all:?}");
+    }
+    let lowers = || all.iter().map(|(lower, _)| *lower);
+    let (most, least) = lowers().fold((0.0, f64::MAX), |(most, least), lower| {
+        (lower.max(most), lower.min(least))
+    });
+    assert!((most - least) / least <= spread, "{all:?}");
+}
+
+/// Searches of one server that a test makes.
+const SEARCHES: u64 = 24;
+
+/// Searches of the same server; all bounds within `range`, and of 20 times that five of them are
+/// taken, their lower bounds are 19 times no further apart than `spread`, as a share.
+fn agree(load: &Load, range: std::ops::RangeInclusive<f64>, spread: f64, sim: impl Fn(u64) -> Sim) {
+    let all = (1..=SEARCHES).map(|seed| bounds(&search(load, sim(seed))[0]));
+    let all: Vec<(f64, f64)> = all.collect();
+    for (lower, upper) in &all {
+        assert!(range.contains(lower) && range.contains(upper), "{all:?}");
+    }
+    let mut lowers: Vec<f64> = all.iter().map(|(lower, _)| *lower).collect();
+    lowers.sort_by(f64::total_cmp);
+    // Of each pair, the fives of which it is the least and the most.
+    let (mut fives, mut near) = (0, 0);
+    for (least, low) in lowers.iter().enumerate() {
+        for (most, high) in lowers.iter().enumerate().skip(least + 4) {
+            let between = most - least - 1;
+            let ways = between * (between - 1) * (between - 2) / 6;
+            fives += ways;
+            near += if (high - low) / low <= spread {
+                ways
+            } else {
+                0
+            };
+        }
+    }
+    assert!(20 * near >= 19 * fives, "{near} of {fives}: {lowers:?}");
+}
+
+/// Of one worker with 1 ms a request and Poisson arrivals, 1 % wait for more than 10 ms at 77 % of
+/// what it can do.
+#[test]
+fn the_knee_of_a_constant_service_time_is_found() {
+    let load = sought(&["p99<10ms"], &[0.001]);
+    agree(&load, 730.0..=810.0, 0.05, |seed| {
+        Sim::new(seed, deterministic)
+    });
+}
+
+/// The wait of an M/M/1 queue is exponential: ln(100) / (1000 - rate) is 10 ms at 539.5/s.
+/// Its tail is heavier, and so the p99 of a trial differs more from that of another.
+#[test]
+fn the_knee_of_an_exponential_service_time_is_found() {
+    let load = sought(&["p99<10ms"], &[0.001]);
+    five(&load, 500.0..=575.0, 0.1, |seed| {
+        Sim::new(seed, exponential)
+    });
+}
+
+/// With 1 s allowed a trial ends before the latency shows that more comes in than goes out.
+#[test]
+fn a_queue_that_grows_counts_before_its_latency_does() {
+    let load = sought(&["p99<1s"], &[0.001]);
+    five(&load, 950.0..=1010.0, 0.05, |seed| {
+        Sim::new(seed, deterministic)
+    });
+}
+
+#[test]
+fn starts_that_differ_by_some_percent_leave_bounds_that_hold() {
+    let load = sought(&["p99<10ms"], &[0.001]);
+    let noisy = |seed| Sim {
+        noise: 0.03,
+        ..Sim::new(seed, deterministic)
+    };
+    agree(&load, 720.0..=820.0, 0.07, noisy);
+}
+
+#[test]
+fn disturbed_trials_are_set_aside() {
+    let load = sought(&["p99<10ms"], &[0.001]);
+    let disturbed = |seed| Sim {
+        disturbed: 0.15,
+        ..Sim::new(seed, deterministic)
+    };
+    agree(&load, 720.0..=820.0, 0.05, disturbed);
+}
