@@ -111,14 +111,15 @@ fn a_record_holds_no_address_of_a_host_unless_it_is_asked_for() {
 #[test]
 fn a_generator_behind_a_firewall_is_named() {
     let scene = Scene::new();
-    let Some(lab) = lab(&scene, &["g1", "g2"], "duration = \"500ms\"") else {
+    let Some(lab) = lab(&scene, &["g1", "g2"], "duration = \"1s\"") else {
         return;
     };
     if !lab.drop_from("g2") {
         return;
     }
     let run = ["run", "plan.toml", "--hosts", "lab.toml", "--out", "record"];
-    let finished = lab.start_home(&run).finish().expect(4);
+    // What the server used may stand; whether it does is the machine's to say.
+    let finished = lab.start_home(&run).finish().expect_measured();
     finished
         .says("link home -> g2 was not measured: host g2: ")
         .says("link home -> g1: ");
