@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::check::Check;
 use crate::code::Code;
+use crate::sentence::list;
 use facts::{FACTS, Fact, Fix};
 
 /// Characters of a value that are shown.
@@ -450,14 +451,6 @@ fn named(concerned: &[(&Side<'_>, &Value)]) -> String {
         .map(|(_, texts, names)| format!("{} in {}", texts.join(" or "), list(names)))
         .collect();
     parts.join("; ")
-}
-
-/// `a`, `a and b`, `a, b and c`.
-fn list(names: &[&str]) -> String {
-    match names {
-        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => names.concat(),
-    }
 }
 
 /// Those whose configuration is to be changed so that all do the same.

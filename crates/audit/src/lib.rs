@@ -58,7 +58,7 @@ pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge, leave_out_unsup
 pub use load::{LoadHosts, judge_load};
 pub use more::{More, ROUNDS_PROPOSED_MAX};
 pub use number::{Number, number_of};
-pub use sentence::percent;
+pub use sentence::{list, percent};
 pub use subject::{Ceilings, Drift, ReferenceRates, Subject};
 pub use trust::{Trust, Weakness};
 pub use verdict::{Judgement, Verdict, Verdicts, blame};

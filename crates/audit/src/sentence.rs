@@ -1,5 +1,7 @@
 //! Comparisons in plain English.
 
+use std::borrow::Borrow;
+
 use bakeoff_stats::{Estimate, IntervalKind, ROUNDS_ADVISED_MAX};
 
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Reason, Side};
@@ -13,10 +15,20 @@ const TIMES_FROM: f64 = 2.0;
 /// ` (in rounds 2 and 3)`, behind what happened in them.
 pub(crate) fn in_rounds(rounds: &[u32]) -> String {
     let shown: Vec<String> = rounds.iter().map(u32::to_string).collect();
-    match shown.split_last() {
-        Some((last, [])) => format!(" (in round {last})"),
-        Some((last, others)) => format!(" (in rounds {} and {last})", others.join(", ")),
-        None => String::new(),
+    match shown.len() {
+        0 => String::new(),
+        1 => format!(" (in round {})", list(&shown)),
+        _ => format!(" (in rounds {})", list(&shown)),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn list<S: Borrow<str>>(names: &[S]) -> String {
+    match names {
+        [rest @ .., last] if !rest.is_empty() => {
+            format!("{} and {}", rest.join(", "), last.borrow())
+        }
+        _ => names.concat(),
     }
 }
 

@@ -49,11 +49,14 @@ impl Confirming {
         let here = progress.judged(goal, Purpose::Confirm);
         for (trial, judged) in here.filter(|(trial, _)| trial.rate_per_s == rate_per_s) {
             let own = trial.measured().and_then(|it| latency_of(goal, it, judged));
+            let is_missed = matches!(judged, Judged::Exceeds(_));
             sum.all += 1;
             sum.met += u32::from(judged == Judged::Meets);
-            sum.missed += u32::from(matches!(judged, Judged::Exceeds(_)));
-            sum.failed += u32::from(matches!(judged, Judged::Exceeds(_)) && own.is_none());
-            own.inspect(|own| latency.merge(own));
+            sum.missed += u32::from(is_missed);
+            match own {
+                Some(own) => latency.merge(own),
+                None => sum.failed += u32::from(is_missed),
+            }
         }
         let objective = goal.objective.as_ref();
         sum.meet_together = objective.map(|it| !is_above(it, latency.quantile(it.quantile())));

@@ -1,5 +1,6 @@
 //! The answer in sentences.
 
+use bakeoff_audit::list;
 use bakeoff_audit::overload::{ClassSeen, OverloadClass};
 
 use super::view::OverloadRow;
@@ -63,7 +64,7 @@ fn one(row: &OverloadRow, name: &str) -> String {
     let beyond = &row.beyond;
     let does = match beyond.classes.is_empty() {
         true => "shows no sign of overload".to_owned(),
-        false => and(&does(&beyond.classes)),
+        false => list(&does(&beyond.classes)),
     };
     let has = |class| beyond.classes.iter().any(|one| one.class == class);
     let is_ill = has(OverloadClass::Metastable);
@@ -132,16 +133,14 @@ fn also(seen: &ClassSeen, rounds: usize) -> String {
 fn does(classes: &[ClassSeen]) -> Vec<String> {
     let mut by_step: Vec<&ClassSeen> = classes.iter().collect();
     by_step.sort_by_key(|seen| seen.step);
-    let goes_on = |seen: &ClassSeen| {
-        let has_end = matches!(seen.class, OverloadClass::Crash | OverloadClass::Metastable);
-        !has_end
-    };
+    let is_apart =
+        |seen: &ClassSeen| matches!(seen.class, OverloadClass::Crash | OverloadClass::Metastable);
     let together = |one: &&ClassSeen, next: &&ClassSeen| {
-        one.step == next.step && goes_on(one) && goes_on(next)
+        one.step == next.step && !is_apart(one) && !is_apart(next)
     };
     let clause = |seen: &[&ClassSeen]| {
-        let verbs: Vec<String> = seen.iter().map(|one| one.class.verb().to_owned()).collect();
-        let (verbs, from) = (and(&verbs), share(seen[0].from_share));
+        let verbs: Vec<&str> = seen.iter().map(|one| one.class.verb()).collect();
+        let (verbs, from) = (list(&verbs), share(seen[0].from_share));
         match seen[0].class {
             OverloadClass::Crash => format!("{verbs} at {from} %"),
             OverloadClass::Metastable => "does not recover after the load has gone back".to_owned(),
@@ -149,14 +148,6 @@ fn does(classes: &[ClassSeen]) -> Vec<String> {
         }
     };
     by_step.chunk_by(together).map(clause).collect()
-}
-
-/// `a, b and c`.
-fn and(parts: &[String]) -> String {
-    match parts.split_last() {
-        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-        _ => parts.concat(),
-    }
 }
 
 #[cfg(test)]
@@ -177,7 +168,7 @@ mod tests {
         let collapse = seen(OverloadClass::Collapse, 3, 2.0);
         let crash = seen(OverloadClass::Crash, 3, 2.0);
         assert_eq!(
-            and(&does(&[
+            list(&does(&[
                 unanswered.clone(),
                 queue.clone(),
                 collapse.clone()
@@ -185,7 +176,7 @@ mod tests {
             "leaves connections unanswered and slows down from 110 % on and collapses from 200 % on"
         );
         assert_eq!(
-            and(&does(&[unanswered, queue, collapse, crash])),
+            list(&does(&[unanswered, queue, collapse, crash])),
             "leaves connections unanswered and slows down from 110 % on, collapses from 200 % on \
              and crashes at 200 %"
         );

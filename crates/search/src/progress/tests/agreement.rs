@@ -2,19 +2,29 @@
 
 use super::*;
 
-/// Five searches of the same server; all bounds within `range`, and the lower ones no further apart
-/// than `spread`, as a share.
-fn five(load: &Load, range: std::ops::RangeInclusive<f64>, spread: f64, sim: impl Fn(u64) -> Sim) {
-    let all = (1..=5).map(|seed| bounds(&search(load, sim(seed))[0]));
+/// The lower bounds of so many searches of the same server, ascending; all bounds within `range`.
+fn lowers(
+    searches: u64,
+    load: &Load,
+    range: std::ops::RangeInclusive<f64>,
+    sim: impl Fn(u64) -> Sim,
+) -> Vec<f64> {
+    let all = (1..=searches).map(|seed| bounds(&search(load, sim(seed))[0]));
     let all: Vec<(f64, f64)> = all.collect();
     for (lower, upper) in &all {
         assert!(range.contains(lower) && range.contains(upper), "{all:?}");
     }
-    let lowers = || all.iter().map(|(lower, _)| *lower);
-    let (most, least) = lowers().fold((0.0, f64::MAX), |(most, least), lower| {
-        (lower.max(most), lower.min(least))
-    });
-    assert!((most - least) / least <= spread, "{all:?}");
+    let mut lowers: Vec<f64> = all.iter().map(|(lower, _)| *lower).collect();
+    lowers.sort_by(f64::total_cmp);
+    lowers
+}
+
+/// Five searches of the same server; all bounds within `range`, and the lower ones no further apart
+/// than `spread`, as a share.
+fn five(load: &Load, range: std::ops::RangeInclusive<f64>, spread: f64, sim: impl Fn(u64) -> Sim) {
+    let lowers = lowers(5, load, range, sim);
+    let (least, most) = (lowers[0], lowers[4]);
+    assert!((most - least) / least <= spread, "{lowers:?}");
 }
 
 /// Searches of one server that a test makes.
@@ -23,13 +33,7 @@ const SEARCHES: u64 = 24;
 /// Searches of the same server; all bounds within `range`, and of 20 times that five of them are
 /// taken, their lower bounds are 19 times no further apart than `spread`, as a share.
 fn agree(load: &Load, range: std::ops::RangeInclusive<f64>, spread: f64, sim: impl Fn(u64) -> Sim) {
-    let all = (1..=SEARCHES).map(|seed| bounds(&search(load, sim(seed))[0]));
-    let all: Vec<(f64, f64)> = all.collect();
-    for (lower, upper) in &all {
-        assert!(range.contains(lower) && range.contains(upper), "{all:?}");
-    }
-    let mut lowers: Vec<f64> = all.iter().map(|(lower, _)| *lower).collect();
-    lowers.sort_by(f64::total_cmp);
+    let lowers = lowers(SEARCHES, load, range, sim);
     // Of each pair, the fives of which it is the least and the most.
     let (mut fives, mut near) = (0, 0);
     for (least, low) in lowers.iter().enumerate() {
