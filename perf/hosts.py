@@ -131,7 +131,7 @@ class Bench:
 
 def set_up(bench: Bench) -> None:
     """How long it takes to reach a host, with the copy of the program and without."""
-    hosts = bench.lab.hosts_file("sut", "up", LOAD[:3])
+    hosts = bench.lab.hosts_file("sut", "up", LOAD[:2])
     rows = []
     for what in ("with the copy", "again"):
         check = ["hosts", "check", hosts, "--no-links", "--format", "json"]
@@ -142,7 +142,7 @@ def set_up(bench: Bench) -> None:
             raise LabFailed(f"not reached: {', '.join(bad)}")
         most = mark(f"{max(times):.2f}", max(times) < SET_UP_S_MAX)
         rows.append([what, f"{min(times):.2f}", most])
-    table("Set-up of a host, five at a time", ["", "s, least", "s, most"], rows)
+    table("Set-up of a host, four at a time", ["", "s, least", "s, most"], rows)
 
 
 def spread(bench: Bench) -> None:
@@ -259,6 +259,8 @@ def links(bench: Bench) -> None:
     for rate, expected in LINKS:
         if rate:
             bench.lab.hold_link("g1", rate)
+        else:
+            bench.lab.free_link("g1")
         cells = bench.campaign(f"link-{rate}", plan, hosts)["cells"]
         cell = next(one for one in cells if one["kind"] == "contender")
         point = point_of(cell, "rate_per_s")
@@ -267,7 +269,6 @@ def links(bench: Bench) -> None:
         named = mark(cell["bottleneck"]["text"], is_named == (rate is not None))
         told = "not known" if point is None else f"{point:,.1f}"
         rows.append([rate or "none", mark(told, is_near), named])
-    bench.lab.free_link("g1")
     table("html-large over a link that is held", ["held to", "answers/s", "bottleneck"], rows)
 
 
