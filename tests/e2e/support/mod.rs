@@ -38,12 +38,15 @@ pub(crate) fn pass_over(why: &str) {
     eprintln!("PASSED OVER: {why}");
 }
 
-/// Waits until `holds`, at most [`PATIENCE`].
+/// Waits until `holds`, at most [`PATIENCE`]. What takes longer is asked less often: most questions
+/// read all of `/proc`, and twelve tests ask at the same time.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
+    let mut pause = Duration::from_millis(5);
     while !holds() {
         assert!(Instant::now() < end, "waited in vain until {what}");
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(pause);
+        pause = (pause * 5 / 4).min(Duration::from_millis(50));
     }
 }
