@@ -19,7 +19,7 @@ const MAY_KNOW: [(&str, &[&str]); 16] = [
     ("record", &["plan"]),
     ("load", &["plan", "record", "udp", "wire"]),
     ("probe", &["record"]),
-    ("stage", &["plan", "record"]),
+    ("stage", &["plan", "probe", "record"]),
     // Which trial of a search comes next, and what was found, both from the record alone.
     ("search", &["plan", "record"]),
     (

@@ -29,13 +29,16 @@ mod parse;
 mod probe;
 mod queues;
 mod quota;
+mod sockets;
 mod started;
 mod tree;
 
 pub use addresses::own_addresses;
 pub use busiest::{ThreadTimes, busiest_thread};
 pub use counters::{Counted, ask, counted};
+pub use diag::TcpSocket;
 pub use machine::{cpu_share_of_others, machine};
 pub use probe::{Probe, ProbeError, ProbeOptions, TreeSource};
 pub use quota::quota_cpus;
+pub use sockets::{connected, listening};
 pub use started::started_at;

@@ -8,8 +8,9 @@ use rustix::net::{
     AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
 };
 
-/// Datagrams of one answer that are read at the most: each holds tens of messages.
-const DATAGRAMS_MAX: usize = 64;
+/// Datagrams of one answer that are read at the most. Each holds about 200 messages, and a load may
+/// have tens of thousands of connections.
+const DATAGRAMS_MAX: usize = 4096;
 const DATAGRAM_BYTES: usize = 32 * 1024;
 /// Bytes before what a message says.
 pub(crate) const HEADER_BYTES: usize = 16;

@@ -5,11 +5,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 
 use bakeoff_record::{ListenerTick, Role};
-use rustix::net::AddressFamily;
-use rustix::net::netlink::SOCK_DIAG;
 
-use crate::diag::{self, Listening};
-use crate::{kernel, netlink};
+use crate::diag::{States, TcpSocket};
+use crate::{kernel, sockets};
 
 /// Listening sockets stand at the beginning of `/proc/net/tcp`: about a hundred in this.
 const TABLE_BYTES: usize = 16 * 1024;
@@ -20,7 +18,7 @@ pub(crate) struct Queues {
     watched: Vec<(Role, u16)>,
     source: Source,
     ticks: Vec<ListenerTick>,
-    found: Vec<Listening>,
+    found: Vec<TcpSocket>,
 }
 
 #[derive(Debug)]
@@ -32,7 +30,7 @@ enum Source {
 impl Queues {
     /// Watches these ports.
     pub(crate) fn new(watched: Vec<(Role, u16)>) -> Self {
-        let source = match netlink::open(Some(SOCK_DIAG)) {
+        let source = match sockets::open() {
             Some(socket) if !watched.is_empty() => Source::Diag(socket),
             _ => Source::tables(),
         };
@@ -51,16 +49,15 @@ impl Queues {
         }
         self.found.clear();
         if let Source::Diag(socket) = &self.source {
-            let families = [AddressFamily::INET, AddressFamily::INET6];
-            let read = families.map(|family| ask(socket, family, buffer, &mut self.found));
-            if read.contains(&None) {
+            let read = sockets::ask(socket, States::LISTENING, buffer, &mut self.found);
+            if read.is_none() {
                 self.source = Source::tables();
             }
         }
         for (role, port) in &self.watched {
             let fullest = match &self.source {
                 Source::Diag(_) => {
-                    let own = self.found.iter().filter(|one| one.port == *port);
+                    let own = self.found.iter().filter(|one| one.own.port() == *port);
                     let fullest = own.max_by_key(|one| one.queue);
                     fullest.map(|one| (u64::from(one.queue), Some(u64::from(one.limit))))
                 }
@@ -94,19 +91,6 @@ impl Source {
         let open = |name| File::open(format!("/proc/self/net/{name}")).ok();
         Self::Tables(["tcp", "tcp6"].into_iter().filter_map(open).collect())
     }
-}
-
-/// Asks for the listening sockets of a family; `None` where the kernel does not report.
-fn ask(
-    socket: &OwnedFd,
-    family: AddressFamily,
-    buffer: &mut Vec<u8>,
-    found: &mut Vec<Listening>,
-) -> Option<()> {
-    let request = diag::request(u8::try_from(family.as_raw()).ok()?);
-    netlink::ask(socket, &request, buffer, |bytes| {
-        diag::sockets(bytes, found)
-    })
 }
 
 fn queue(table: &File, port: u16, buffer: &mut Vec<u8>) -> Option<u64> {

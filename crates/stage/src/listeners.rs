@@ -1,10 +1,12 @@
-//! Which sockets listen on this machine or are connected, and to whom they belong, from `/proc`.
+//! Which sockets listen on this machine or are connected, and to whom they belong: from the kernel,
+//! or where it does not report, from `/proc`.
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use bakeoff_probe::TcpSocket;
 use rustix::process::Pid;
 
 use crate::listening::LOOPBACK;
@@ -47,27 +49,54 @@ pub(crate) struct Connection {
     pub(crate) peer: SocketAddr,
 }
 
+impl Connection {
+    /// What listens, or is not connected yet, has none.
+    fn has_peer(&self) -> bool {
+        self.peer.port() != 0
+    }
+}
+
 /// Every listening socket of this network namespace.
 pub(crate) fn listeners() -> Vec<Listener> {
-    let tables = [
-        (Transport::Tcp, "tcp"),
-        (Transport::Tcp, "tcp6"),
-        (Transport::Udp, "udp"),
-        (Transport::Udp, "udp6"),
-    ];
+    let mut all = match bakeoff_probe::listening() {
+        Some(sockets) => sockets.into_iter().map(listener).collect(),
+        None => in_tables(Transport::Tcp),
+    };
+    all.extend(in_tables(Transport::Udp));
+    all
+}
+
+fn listener(socket: TcpSocket) -> Listener {
+    Listener {
+        transport: Transport::Tcp,
+        address: socket.own,
+        inode: socket.inode,
+    }
+}
+
+/// The same from the tables that every kernel has.
+fn in_tables(transport: Transport) -> Vec<Listener> {
     let mut listeners = Vec::new();
-    for (transport, table) in tables {
-        let Ok(table) = File::open(format!("/proc/net/{table}")) else {
-            continue;
-        };
-        let lines = BufReader::new(table).lines().map_while(Result::ok).skip(1);
+    for lines in tables(transport) {
         // The kernel lists TCP sockets that listen before all others, of which a load leaves
-        // thousands behind. It writes the table as it is read, so the rest costs nothing.
+        // thousands behind. It writes the table as it is read, so the rest costs little.
         let lines =
             lines.take_while(|line| transport == Transport::Udp || is_open(transport, line));
         listeners.extend(lines.filter_map(|line| parse(transport, &line)));
     }
     listeners
+}
+
+/// The lines of the tables of a transport, those of version 6 last.
+fn tables(transport: Transport) -> impl Iterator<Item = impl Iterator<Item = String>> {
+    let names = match transport {
+        Transport::Tcp => ["tcp", "tcp6"],
+        Transport::Udp => ["udp", "udp6"],
+    };
+    let files = names
+        .into_iter()
+        .filter_map(|name| File::open(format!("/proc/net/{name}")).ok());
+    files.map(|file| BufReader::new(file).lines().map_while(Result::ok).skip(1))
 }
 
 /// Whether a line of these tables is of a socket to which anybody can send.
@@ -92,15 +121,23 @@ pub(crate) fn held_by(pids: &[Pid]) -> Vec<Listener> {
 /// The TCP connections that `pids` hold. What was closed has no owner any more and is not seen.
 pub(crate) fn connections_of(pids: &[Pid]) -> Vec<Connection> {
     let inodes: HashSet<u64> = pids.iter().flat_map(|&pid| sockets(pid)).collect();
-    let mut connections = Vec::new();
-    for table in ["tcp", "tcp6"] {
-        let Ok(table) = File::open(format!("/proc/net/{table}")) else {
-            continue;
-        };
-        let lines = BufReader::new(table).lines().map_while(Result::ok).skip(1);
-        connections.extend(lines.filter_map(|line| connection(&line, &inodes)));
-    }
-    connections
+    let Some(connected) = bakeoff_probe::connected() else {
+        return connections_in_tables(&inodes);
+    };
+    let held = connected
+        .into_iter()
+        .filter(|it| inodes.contains(&it.inode));
+    let ends = held.map(|it| Connection {
+        own: it.own,
+        peer: it.peer,
+    });
+    ends.filter(Connection::has_peer).collect()
+}
+
+/// The same from the tables that every kernel has.
+fn connections_in_tables(inodes: &HashSet<u64>) -> Vec<Connection> {
+    let lines = tables(Transport::Tcp).flatten();
+    lines.filter_map(|line| connection(&line, inodes)).collect()
 }
 
 /// A line of these tables, if it is of a connected socket among `inodes`.
@@ -116,8 +153,7 @@ fn connection(line: &str, inodes: &HashSet<u64>) -> Option<Connection> {
         own: address(own)?,
         peer: address(peer)?,
     };
-    // What listens, or is not connected yet, has no peer.
-    (connection.peer.port() != 0).then_some(connection)
+    connection.has_peer().then_some(connection)
 }
 
 /// Who listens on `port`, for an error message: the process, or that it cannot be seen. `None`
@@ -222,6 +258,8 @@ mod tests {
                     .iter()
                     .any(|listener| listener.address == address)
             );
+            let in_tables = in_tables(Transport::Tcp);
+            assert!(in_tables.iter().any(|listener| listener.address == address));
             assert!(
                 owner_text(address.port())
                     .unwrap()
@@ -266,6 +304,9 @@ mod tests {
             peer: here,
         };
         let found = connections_of(&[me]);
+        assert!(found.contains(&asking) && found.contains(&asked));
+        let inodes = sockets(me).into_iter().collect();
+        let found = connections_in_tables(&inodes);
         assert!(found.contains(&asking) && found.contains(&asked));
         assert!(connections_of(&[]).is_empty(), "those of nobody");
         drop((stream, accepted));
