@@ -22,7 +22,7 @@ pub(crate) fn check(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Check> {
     let usual = median(&costs)?;
     let away = here / usual - 1.0;
     let text = format!(
-        "{:.1} us of CPU time for each request, {:+.0} % of what it is over {} rates",
+        "{:.1} µs of CPU time for each request, {:+.0} % of what it is over {} rates",
         here / 1e3,
         away * 100.0,
         costs.len()

@@ -349,7 +349,7 @@ fn two_modes(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Option<Check> {
     let value = |value: f64| match measure {
         Measure::RatePerS => format!("{} requests/s", rate(value)),
         Measure::LatencyP99Ns => format!("{:.2} ms p99", value / 1e6),
-        _ => format!("{:.1} us of CPU per request", value / 1e3),
+        _ => format!("{:.1} µs of CPU per request", value / 1e3),
     };
     let (low, high) = (value(modes.low), value(modes.high));
     let text = format!(

@@ -39,7 +39,7 @@ pub(super) fn time(seconds: f64) -> String {
     match seconds {
         s if s >= 1.0 => format!("{} s", digits(s)),
         s if s >= 1e-4 => format!("{} ms", digits(s * 1e3)),
-        s if s > 0.0 => format!("{} us", digits(s * 1e6)),
+        s if s > 0.0 => format!("{} µs", digits(s * 1e6)),
         _ => "0 ms".to_owned(),
     }
 }
@@ -116,7 +116,7 @@ mod tests {
         );
         assert_eq!(
             (time(0.000_05), time(0.0)),
-            ("50.0 us".into(), "0 ms".into())
+            ("50.0 µs".into(), "0 ms".into())
         );
         assert_eq!(
             (quantile(0.999), quantile(0.95)),
