@@ -17,21 +17,24 @@ import argparse
 import json
 import os
 import resource
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from harness.children import children_of
 from harness.lab import Lab, LabFailed
+from harness.servers import ServerFailed, nginx_program
+from harness.table import aligned
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVERS, LOAD = ("sut", "up"), ("g1", "g2", "g3", "g4")
 RATE = 2000
+YARDSTICK_PORT, NGINX_PORT = 8080, 8081
+# Where sshd and tc lie, which a user's search path may leave out.
+SYSTEM_FOLDERS = "/usr/sbin:/sbin"
 # Longer than anything here takes that a command is waited for.
 PATIENCE_S = 900
 
@@ -142,14 +145,13 @@ def set_up(bench: Bench) -> None:
             raise LabFailed(f"not reached: {', '.join(bad)}")
         most = mark(f"{max(times):.2f}", max(times) < SET_UP_S_MAX)
         rows.append([what, f"{min(times):.2f}", most])
-    table("Set-up of a host, four at a time", ["", "s, least", "s, most"], rows)
+    show("Set-up of a host, four at a time", ["", "s, least", "s, most"], rows)
 
 
 def spread(bench: Bench) -> None:
     """How far apart four generators begin, and what home uses beside them."""
-    bench.lab.start_on("sut", yardstick(bench), bench.folder / "yardstick.log")
-    time.sleep(1)
-    url = f"http://{bench.lab.hosts['sut'].address}:8080/"
+    start_yardstick(bench)
+    url = f"http://{bench.lab.hosts['sut'].address}:{YARDSTICK_PORT}/"
     hosts = bench.lab.hosts_file("sut", "up", LOAD)
     load = ["load", url, "--hosts", hosts, "-c", "40", "--json"]
     found = [bench.document(bench.command(*load, "-r", "801", "-d", "1s")) for _ in range(7)]
@@ -166,7 +168,7 @@ def spread(bench: Bench) -> None:
         ["requests due of 801", str(int(statistics.median(due(one) for one in found))), ""],
         ["CPU time of home in 20 s, s", f"{home_s:.2f}", ""],
     ]
-    table("Four generators, seven loads of 801/s", ["", "median", "least to most"], rows)
+    show("Four generators, seven loads of 801/s", ["", "median", "least to most"], rows)
 
 
 def due(load: dict) -> int:
@@ -178,15 +180,10 @@ def path(bench: Bench) -> None:
     from one agent, from two."""
     lab, options = bench.lab, bench.options
     address = lab.hosts["sut"].address
-    config = bench.folder / "nginx.conf"
-    listen = f"{address}:8081"
-    config.write_text(NGINX.format(folder=bench.folder, address=listen, body=BODY))
-    nginx = [shutil.which("nginx") or "nginx", "-c", str(config)]
     servers = {
-        "nginx": (lab.start_on("sut", nginx, bench.folder / "nginx.out"), 8081),
-        "yardstick": (lab.start_on("sut", yardstick(bench), bench.folder / "yardstick.log"), 8080),
+        "nginx": (start_nginx(bench), NGINX_PORT),
+        "yardstick": (start_yardstick(bench), YARDSTICK_PORT),
     }
-    time.sleep(1)
     one, two = (lab.hosts_file("sut", "up", LOAD[:number]) for number in (1, 2))
     ways = {
         "no agent": lambda *load: lab.on("g1", [str(options.bakeoff), *map(str, load)]),
@@ -208,7 +205,7 @@ def path(bench: Bench) -> None:
         told = "" if way == "no agent" else mark(f"{ratio:.3f}", ratio <= CPU_RATIO_MAX)
         rows.append([name, way, f"{statistics.median(each):.1f}", between(each, ".1f"), told])
     heads = ["server", "load from", "µs/request", "least to most", "ratio"]
-    table(f"CPU time per request at {RATE:,}/s over one network", heads, rows)
+    show(f"CPU time per request at {RATE:,}/s over one network", heads, rows)
 
 
 def servers(bench: Bench) -> None:
@@ -235,7 +232,7 @@ def servers(bench: Bench) -> None:
         rows.append([*cell, *(f"{each:.1f}" for each in here + far), *told])
     heads = ["server", "workload", "one machine, µs", "again", "two generators", "one generator"]
     title = f"CPU time per request at {RATE:,}/s, {bench.options.rounds} rounds"
-    table(title, [*heads, "two/here", "one/here"], rows)
+    show(title, [*heads, "two/here", "one/here"], rows)
 
 
 def costs_of(report: dict) -> dict[tuple[str, str], float | None]:
@@ -269,12 +266,21 @@ def links(bench: Bench) -> None:
         named = mark(cell["bottleneck"]["text"], is_named == (rate is not None))
         told = "not known" if point is None else f"{point:,.1f}"
         rows.append([rate or "none", mark(told, is_near), named])
-    table("html-large over a link that is held", ["held to", "answers/s", "bottleneck"], rows)
+    show("html-large over a link that is held", ["held to", "answers/s", "bottleneck"], rows)
 
 
-def yardstick(bench: Bench) -> list[str]:
-    address = bench.lab.hosts["sut"].address
-    return [str(bench.options.bakeoff), "yardstick", "--listen", f"{address}:8080"]
+def start_yardstick(bench: Bench) -> subprocess.Popen[bytes]:
+    listen = f"{bench.lab.hosts['sut'].address}:{YARDSTICK_PORT}"
+    command = [str(bench.options.bakeoff), "yardstick", "--listen", listen]
+    return bench.lab.start_on("sut", command, YARDSTICK_PORT, bench.folder / "yardstick.log")
+
+
+def start_nginx(bench: Bench) -> subprocess.Popen[bytes]:
+    listen = f"{bench.lab.hosts['sut'].address}:{NGINX_PORT}"
+    config = bench.folder / "nginx.conf"
+    config.write_text(NGINX.format(folder=bench.folder, address=listen, body=BODY))
+    command = [nginx_program(), "-c", str(config)]
+    return bench.lab.start_on("sut", command, NGINX_PORT, bench.folder / "nginx.out")
 
 
 def cpu_ns(process: int) -> int:
@@ -299,13 +305,9 @@ def between(values: Sequence[float], form: str) -> str:
     return f"{min(values):{form}} to {max(values):{form}}"
 
 
-def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    print(f"\n{title}")
-    rows = [list(row) + [""] * (len(heads) - len(row)) for row in [heads, *rows]]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(heads))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
-    sys.stdout.flush()
+def show(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    whole = [[*row, *[""] * (len(heads) - len(row))] for row in [heads, *rows]]
+    print("\n" + "\n".join([title, *aligned(whole)]), flush=True)
 
 
 def say(text: str) -> None:
@@ -350,6 +352,7 @@ def lab_for(part: str, folder: Path, options: argparse.Namespace) -> Lab:
 
 def main() -> int:
     options = read_options()
+    os.environ["PATH"] += ":" + SYSTEM_FOLDERS
     version = subprocess.check_output([options.bakeoff, "--version"], text=True).strip()
     print(f"{version} at {options.bakeoff}; ! marks what is beyond its bar")
     try:
@@ -358,7 +361,7 @@ def main() -> int:
                 os.chmod(folder, 0o755)
                 with lab_for(part, Path(folder), options) as lab:
                     PARTS[part](Bench(lab, Path(folder), options))
-    except LabFailed as error:
+    except (LabFailed, ServerFailed) as error:
         say(f"failed: {error}")
         return 1
     except KeyboardInterrupt:

@@ -18,9 +18,8 @@ from types import TracebackType
 from harness.children import LIBC, PR_SET_PDEATHSIG, children_of
 
 HOME_ADDRESS = "10.99.0.200"
+SSH_PORT = 22
 PROGRAMS = ("ssh", "sshd", "ssh-keygen", "ip", "tc", "unshare", "nsenter", "mount", "taskset")
-# Where sshd and tc lie, which a user's search path may leave out.
-SYSTEM_FOLDERS = "/usr/sbin:/sbin"
 SIGKILL = 9
 
 
@@ -52,7 +51,6 @@ class Lab:
         self.hosts: dict[str, Host] = {}
 
     def __enter__(self) -> Lab:
-        os.environ["PATH"] += ":" + SYSTEM_FOLDERS
         missing = [name for name in PROGRAMS if shutil.which(name) is None]
         if missing or os.geteuid() != 0:
             raise LabFailed(f"hosts need root and {', '.join(missing or PROGRAMS)}")
@@ -79,10 +77,15 @@ class Lab:
         """The command as it is run in the network of a host, on its cores."""
         return self._inside(self.hosts[name].init, command, self._cores[name])
 
-    def start_on(self, name: str, command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-        """Starts a server in the network of a host. It ends with the lab."""
+    def start_on(
+        self, name: str, command: Sequence[str], port: int, log: Path
+    ) -> subprocess.Popen[bytes]:
+        """Starts a server in the network of a host, and waits until it listens on a port of the
+        host's address. It ends with the lab."""
         with open(log, "wb") as output:
-            return self._start(self.on(name, command), output)
+            process = self._start(self.on(name, command), output)
+        self._wait_for(self.hosts[name], port)
+        return process
 
     def hosts_file(self, server: str, origin: str, generators: Sequence[str]) -> Path:
         """A file of the hosts that have these roles."""
@@ -125,8 +128,7 @@ class Lab:
         for host in self.hosts.values():
             self._connect(host.init, host.name, host.address)
         for host in self.hosts.values():
-            knock = ["bash", "-c", f"exec 3<> /dev/tcp/{host.address}/22"]
-            wait_until(f"sshd of {host.name} listens", lambda: self._succeeds_at_home(knock))
+            self._wait_for(host, SSH_PORT)
 
     def _network(self) -> int:
         """A process that holds a network of its own."""
@@ -196,9 +198,13 @@ class Lab:
     def _on_bridge(self, command: Sequence[str]) -> None:
         must_run(self._inside(self._bridge, command))
 
-    def _succeeds_at_home(self, command: Sequence[str]) -> bool:
-        made = subprocess.run(self.at_home(command), capture_output=True, check=False)
-        return made.returncode == 0
+    def _wait_for(self, host: Host, port: int) -> None:
+        knock = self.at_home(["bash", "-c", f"exec 3<> /dev/tcp/{host.address}/{port}"])
+
+        def listens() -> bool:
+            return subprocess.run(knock, capture_output=True, check=False).returncode == 0
+
+        wait_until(f"{host.name} listens on port {port}", listens)
 
     def _inside(
         self, process: int, command: Sequence[str], cores: str | None = None
