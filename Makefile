@@ -56,7 +56,7 @@ deny:
 test-rust: $(PAGE)
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy apache haproxy h2o \
 	    lighttpd varnish envoy traefik nghttpd nginx-1.28 parsers sshd nftables python3-yaml
-	$(RUN) $(CARGO) test --workspace --exclude bakeoff --locked
+	$(RUN) CARGO="$(CARGO)" tests/libraries.py --locked
 	$(RUN) RUST_TEST_THREADS=12 $(CARGO) test -p bakeoff --locked
 
 test-page: $(PAGE)
