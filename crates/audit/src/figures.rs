@@ -1,16 +1,10 @@
 //! Numbers inside the sentences of checks.
 
+use bakeoff_record::thousands;
+
 /// A count with its thousands apart: `1,234,567`.
 pub(crate) fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    thousands(&value.to_string())
 }
 
 /// A rate per second as a whole number with its thousands apart.

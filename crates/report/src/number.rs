@@ -2,6 +2,8 @@
 //!
 //! Only for eyes: machine-readable formats carry the values themselves.
 
+use bakeoff_record::thousands;
+
 pub(crate) use crate::safe::plain;
 
 /// Nanoseconds as milliseconds with about three digits: `0.043`, `1.25`, `37.1`, `1,204`.
@@ -31,18 +33,12 @@ pub fn trimmed(value: f64) -> String {
 /// A whole number with its thousands apart: `1,234,567`.
 pub fn whole(value: f64) -> String {
     let rounded = format!("{:.0}", value.abs());
-    let mut text = String::new();
-    for (index, digit) in rounded.chars().enumerate() {
-        if index > 0 && (rounded.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if value < 0.0 && rounded != "0" {
-        format!("-{text}")
+    let sign = if value < 0.0 && rounded != "0" {
+        "-"
     } else {
-        text
-    }
+        ""
+    };
+    format!("{sign}{}", thousands(&rounded))
 }
 
 /// A count with its thousands apart.

@@ -1,6 +1,7 @@
 //! What a search found, goal by goal: the bounds, and by name why there is none.
 
 use bakeoff_plan::Goal;
+use bakeoff_record::thousands;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -458,7 +459,7 @@ pub(crate) fn failed_share(measured: &Measured) -> Option<f64> {
 
 pub(crate) fn shown(rate: f64) -> String {
     match rate {
-        rate if rate >= 100.0 => format!("{rate:.0}"),
+        rate if rate >= 100.0 => thousands(&format!("{rate:.0}")),
         rate => format!("{rate}"),
     }
 }

@@ -40,7 +40,7 @@ fn where_all_connections_are_taken_and_the_server_has_time_the_bound_is_theirs()
     let why = found.why.as_deref().unwrap();
     let said = "requests/s all 100 connections were taken, while the server was 12 % busy; take a \
                 higher -c";
-    assert!(why.starts_with("at 10") && why.ends_with(said), "{why}");
+    assert!(why.starts_with("at 1,0") && why.ends_with(said), "{why}");
     let standing = found.standing;
     assert!(standing.lower_per_s.is_some_and(|lower| lower > 970.0));
     assert_eq!(standing.upper_per_s, None, "the server was not at its end");
