@@ -347,7 +347,7 @@ fn disturbed(record: &Record) -> Option<Weakness> {
             1 => "was disturbed",
             _ => "were disturbed, most",
         },
-        disturbance(*what),
+        what.source(),
         match again {
             true => "; disturbed blocks were repeated",
             false if record.plan.rounds < REPEAT_FROM => {
@@ -357,16 +357,6 @@ fn disturbed(record: &Record) -> Option<Weakness> {
         }
     );
     Some(weakness(what.name(), Level::Disturbed, text))
-}
-
-fn disturbance(what: Disturbance) -> &'static str {
-    match what {
-        Disturbance::OtherLoad => "other programs",
-        Disturbance::Steal => "the hypervisor",
-        Disturbance::Throttled => "a quota of CPU time",
-        Disturbance::EngineKept => "something on the load engine's processor",
-        Disturbance::Drift => "a change of the machine's speed",
-    }
 }
 
 /// Too few rounds for what was asked.

@@ -70,6 +70,17 @@ impl Disturbance {
             Self::Drift => "drift",
         }
     }
+
+    /// What does it, as a part of a sentence: disturbed by `the hypervisor`.
+    pub fn source(self) -> &'static str {
+        match self {
+            Self::OtherLoad => "other programs",
+            Self::Steal => "the hypervisor",
+            Self::Throttled => "a quota of CPU time",
+            Self::EngineKept => "something on the load engine's processor",
+            Self::Drift => "a change of the machine's speed",
+        }
+    }
 }
 
 /// Processors that programs had which do not belong to the trial, mean over the window. Slightly

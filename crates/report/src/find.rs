@@ -17,8 +17,8 @@ use crate::text::TextOptions;
 use crate::{csv, html, markdown, text};
 
 pub use view::{
-    CurveRow, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers, TrialRow,
-    find_view,
+    CurveRow, Disturbed, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers,
+    TrialRow, find_view,
 };
 
 /// The search as text: the answer, the tables, and with `full` every trial.

@@ -18,7 +18,9 @@ mod support;
 use std::time::Duration;
 
 use bakeoff_plan::{LoadModel, goals};
-use bakeoff_record::{Outcome, Record, Role, TreeTick, TreeUsage, TrialEnd, TrialRecord, Usage};
+use bakeoff_record::{
+    Disturbance, Outcome, Record, Role, TreeTick, TreeUsage, TrialEnd, TrialRecord, Usage,
+};
 use bakeoff_report::{
     FindReport, Redacted, SiteOptions, TextOptions, find_csv, find_html, find_json, find_markdown,
     find_text, find_view, site_files, site_record,
@@ -298,6 +300,30 @@ fn a_bound_of_the_connections_is_not_the_servers() {
     let mut record = carried_out(&capacities);
     waits(&mut record, "nginx-default", 0.97);
     assert_eq!(view(record).contenders[0].irregular, None);
+}
+
+/// The answer was silent about a hypervisor that disturbed twelve trials of thirty.
+#[test]
+fn disturbed_trials_that_count_are_said() {
+    let capacities = [("nginx-default", 7_450.0), ("caddy-default", 3_100.0)];
+    let said = |disturbed: usize| {
+        let mut record = carried_out(&capacities);
+        let own = record.trials.iter_mut();
+        let own = own.filter(|it| it.contender == "nginx-default");
+        // The first is the closed loop.
+        for trial in own.skip(1).take(disturbed) {
+            trial.attempt.doubted = Some(vec![Disturbance::Steal]);
+        }
+        let answer = view(record).answer;
+        let lines = answer.into_iter().filter(|line| line.contains("disturbed"));
+        lines.collect::<Vec<String>>()
+    };
+    assert_eq!(said(4), Vec::<String>::new(), "they are set aside");
+    let lines = said(8);
+    assert_eq!(lines.len(), 1, "for both goals: {lines:?}");
+    let line = &lines[0];
+    let said = "nginx-default at synthetic were disturbed, most by the hypervisor. 4 of them count";
+    assert!(line.starts_with("8 of ") && line.contains(said), "{line}");
 }
 
 /// Trials that confirm show less than those of the search did, and the bound is lowered.

@@ -119,7 +119,9 @@ pub struct TrialFound {
     pub latency_ns: Option<u64>,
     /// Share of the requests due that did not come out right.
     pub failed_share: Option<f64>,
-    /// Whether it was disturbed and does not count.
+    /// Whether something disturbed it.
+    pub is_disturbed: bool,
+    /// Whether it does not count for that reason.
     pub is_set_aside: bool,
     /// What it says about the goal; `None` where it did not come to its load.
     pub judged: Option<Judged>,
@@ -301,6 +303,7 @@ impl Progress<'_> {
                 achieved_per_s: trial.ok_per_s(),
                 latency_ns: measured.and_then(|it| it.latency.quantile(quantile)),
                 failed_share: measured.and_then(failed_share),
+                is_disturbed: trial.is_disturbed,
                 is_set_aside: *is_set_aside,
                 judged: judge(goal, trial).filter(|_| trial.purpose != Purpose::Closed),
             }

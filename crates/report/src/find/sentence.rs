@@ -3,7 +3,7 @@
 
 use bakeoff_search::{Irregular, Purpose};
 
-use super::view::{FoundRow, GoalFacts};
+use super::view::{Disturbed, FoundRow, GoalFacts};
 use crate::number::plain;
 
 /// Contenders of one workload and goal that are compared in a sentence, at the most.
@@ -34,7 +34,31 @@ pub(super) fn answer(rows: &[FoundRow]) -> Vec<String> {
         lines.push(format!("{at}{}.", carried.join("; ")));
         lines.extend(compared(group).map(|line| format!("{at}{line}")));
     }
+    for line in rows.iter().filter_map(disturbed) {
+        // The goals of a search have their trials in common.
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
     lines
+}
+
+/// What the bounds rest on where too many trials were disturbed to set them all aside.
+fn disturbed(row: &FoundRow) -> Option<String> {
+    let Disturbed {
+        trials: hit,
+        counted,
+        most_by,
+    } = row.behind.disturbed;
+    let by = most_by.filter(|_| counted > 0)?.source();
+    let (name, workload) = (plain(&row.contender), plain(&row.workload));
+    let of_rates = [Purpose::Search.name(), Purpose::Confirm.name()];
+    let all = row.trials.iter();
+    let all = all.filter(|it| of_rates.contains(&it.purpose)).count();
+    Some(format!(
+        "{hit} of {all} trials of {name} at {workload} were disturbed, most by {by}. {counted} of \
+         them count, so it may carry more on a quiet machine."
+    ))
 }
 
 /// Whether the goal does not name the search, as where two differ in their connections alone.

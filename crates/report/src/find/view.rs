@@ -1,8 +1,10 @@
 //! The view model of a search, `bakeoff.find/1`: fields may be added, a hole is null.
 
 use bakeoff_plan::Goal;
-use bakeoff_record::TrialEnd;
-use bakeoff_search::{CurvePoint, Found, Irregular, Quest, TRIALS_MAX, TrialFound, Why, quests};
+use bakeoff_record::{Disturbance, TrialEnd, TrialRecord};
+use bakeoff_search::{
+    CurvePoint, Found, Irregular, Purpose, Quest, TRIALS_MAX, TrialFound, Why, quests,
+};
 use serde::Serialize;
 
 use super::sentence;
@@ -67,6 +69,8 @@ pub struct Servers {
     pub upper_servers: usize,
     /// Disturbed trials that were set aside.
     pub set_aside: usize,
+    /// Trials that bounds may rest on and that were disturbed.
+    pub disturbed: Disturbed,
     /// Median over the trials at the lower bound of the goal's quantile, or of p99, nanoseconds.
     pub lower_latency_ns: Option<u64>,
     /// The same at the upper bound.
@@ -82,6 +86,17 @@ pub struct Servers {
     pub spent_s: f64,
     /// Seconds that they could take.
     pub budget_s: f64,
+}
+
+/// Disturbed trials of rates, those of the curve left out.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Disturbed {
+    /// How many.
+    pub trials: usize,
+    /// Those of them that count, because too many were disturbed to set them all aside.
+    pub counted: usize,
+    /// What disturbed most of them; null where there are none.
+    pub most_by: Option<Disturbance>,
 }
 
 /// What is to be met.
@@ -180,7 +195,8 @@ pub fn find_view(redacted: &Redacted) -> Option<FindReport> {
             .collect();
         let goals = found.first().map_or(0, |(_, goals)| goals.len());
         for goal in 0..goals {
-            contenders.extend(found.iter().map(|(quest, goals)| row(quest, &goals[goal])));
+            let rows = found.iter();
+            contenders.extend(rows.map(|(quest, goals)| row(quest, &goals[goal], &record.trials)));
         }
     }
     let interrupted = record
@@ -203,7 +219,7 @@ pub fn find_view(redacted: &Redacted) -> Option<FindReport> {
     })
 }
 
-fn row(quest: &Quest<'_>, found: &Found) -> FoundRow {
+fn row(quest: &Quest<'_>, found: &Found, records: &[TrialRecord]) -> FoundRow {
     let standing = found.standing;
     FoundRow {
         contender: quest.contender.name.clone(),
@@ -219,6 +235,7 @@ fn row(quest: &Quest<'_>, found: &Found) -> FoundRow {
             lower_servers: standing.lower_servers,
             upper_servers: standing.upper_servers,
             set_aside: found.trials.iter().filter(|it| it.is_set_aside).count(),
+            disturbed: disturbed(found, records),
             lower_latency_ns: latency_at(found, standing.lower_per_s),
             upper_latency_ns: latency_at(found, standing.upper_per_s),
             lowered_from_per_s: found.lowered_from_per_s,
@@ -229,6 +246,28 @@ fn row(quest: &Quest<'_>, found: &Found) -> FoundRow {
         },
         trials: found.trials.iter().map(trial).collect(),
         curve: quest.progress.curve().iter().map(point).collect(),
+    }
+}
+
+fn disturbed(found: &Found, records: &[TrialRecord]) -> Disturbed {
+    let of_rates = found.trials.iter();
+    let of_rates = of_rates.filter(|it| matches!(it.purpose, Purpose::Search | Purpose::Confirm));
+    let hit: Vec<&TrialFound> = of_rates.filter(|it| it.is_disturbed).collect();
+    let own = records
+        .iter()
+        .filter(|record| hit.iter().any(|it| it.id == record.id));
+    let causes: Vec<Disturbance> = own
+        .flat_map(|record| {
+            let attempt = &record.attempt;
+            attempt.doubted.as_ref().unwrap_or(&attempt.disturbed)
+        })
+        .copied()
+        .collect();
+    let times = |what: &Disturbance| causes.iter().filter(|one| *one == what).count();
+    Disturbed {
+        trials: hit.len(),
+        counted: hit.iter().filter(|it| !it.is_set_aside).count(),
+        most_by: causes.iter().copied().max_by_key(times),
     }
 }
 
