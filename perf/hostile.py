@@ -21,6 +21,8 @@ import tempfile
 import threading
 import time
 
+from harness.table import aligned, marked
+
 PARTS = ["floods", "beside", "edges", "silent"]
 PROTOCOLS = ["h1", "h1-tls", "h2c", "h2"]
 # What a load may take beyond its duration: to end, and to let what is in flight come in.
@@ -135,10 +137,6 @@ def load(options, protocol, server, flags, seconds, interrupt_s=None):
     return Run(wall_s, status, result, usage.ru_maxrss)
 
 
-def told(value, is_good, unit=""):
-    return f"{value}{unit}" + ("" if is_good else " !")
-
-
 def in_ms(run, expected_s):
     """Milliseconds beyond what was expected, as text."""
     beyond = round((run.wall_s - expected_s) * 1000)
@@ -147,14 +145,12 @@ def in_ms(run, expected_s):
 
 def table(title, heads, rows):
     print(f"\n{title}")
-    widths = [max(len(str(row[at])) for row in [heads] + rows) for at in range(len(heads))]
-    for row in [heads] + rows:
-        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip())
+    print("\n".join(aligned([[str(cell) for cell in row] for row in [heads] + rows])))
     sys.stdout.flush()
 
 
 def acts(options, protocol, kind):
-    """The names of a protocol's acts of a kind, as the server tells them."""
+    """The names of a protocol's acts of a kind, as the server prints them."""
     words = [line.split() for line in options.acts]
     names = [act for of, act in words if of == protocol and act.startswith(kind + ":")]
     return [name.split(":", 1)[1] for name in names]
@@ -170,15 +166,15 @@ def floods(options):
             flags[flags.index("-d") + 1] = "30s"
             with Server(options, protocol, f"flood:{flood}") as server:
                 ended = load(options, protocol, server, flags, 2, interrupt_s=1)
-            beyond, beyond_told = in_ms(run, options.seconds)
-            after, after_told = in_ms(ended, 0)
+            beyond, beyond_text = in_ms(run, options.seconds)
+            after, after_text = in_ms(ended, 0)
             rss = max(run.rss_mb, ended.rss_mb)
             rows.append([
                 f"{protocol} {flood}",
-                told(beyond_told, beyond <= BEYOND_MS_MAX),
-                told(after_told, after <= INTERRUPTED_MS_MAX),
-                told(f"{rss:.0f}", rss < RSS_MB_MAX),
-                told("yes" if run.is_accounted() else "no", run.is_accounted()),
+                marked(beyond_text, beyond <= BEYOND_MS_MAX),
+                marked(after_text, after <= INTERRUPTED_MS_MAX),
+                marked(f"{rss:.0f}", rss < RSS_MB_MAX),
+                marked("yes" if run.is_accounted() else "no", run.is_accounted()),
                 json.dumps(run.outcomes()),
             ])
     heads = ["flood", "ms beyond -d", "ms after Ctrl-C", "RSS MB", "accounted", "outcomes"]
@@ -203,9 +199,9 @@ def beside(options):
                 f"{protocol} {flood}",
                 f"{statistics.median(alone):.0f}",
                 f"{statistics.median(flooded):.0f}",
-                told(f"{share * 100:.0f} %", share >= SHARE_MIN),
-                told(beyond[1], beyond[0] <= BEYOND_MS_MAX),
-                told(f"{rss:.0f}", rss < RSS_MB_MAX),
+                marked(f"{share * 100:.0f} %", share >= SHARE_MIN),
+                marked(beyond[1], beyond[0] <= BEYOND_MS_MAX),
+                marked(f"{rss:.0f}", rss < RSS_MB_MAX),
             ])
     heads = ["flood on one connection", "ok/s alone", "ok/s beside", "share", "ms beyond -d",
              "RSS MB"]
@@ -231,7 +227,7 @@ def edges(options):
                 opened = run.result["connections"]["opened"] if run.result else 0
                 rows.append([
                     f"{protocol} {edge}" + (f" (TLS {version})" if version else ""),
-                    told(right, right == EDGE_REQUESTS),
+                    marked(str(right), right == EDGE_REQUESTS),
                     f"{run.wall_s * 1000:.0f}",
                     opened,
                     json.dumps(run.outcomes()),
@@ -249,12 +245,12 @@ def silent(options):
         flags = ["-c", str(SILENT_CLIENTS), "-t", "1", "-d", f"{seconds}s", "--timeout", timeout]
         with Server(options, "h1", "silent") as server:
             run = load(options, "h1", server, flags, interrupt_s or seconds, interrupt_s)
-        beyond, beyond_told = in_ms(run, 0 if interrupt_s else seconds)
+        beyond, beyond_text = in_ms(run, 0 if interrupt_s else seconds)
         rows.append([
             "Ctrl-C at 3 s" if interrupt_s else f"-d {seconds}s --timeout {timeout}",
-            told(beyond_told, beyond <= most),
+            marked(beyond_text, beyond <= most),
             f"{run.rss_mb:.0f}",
-            told("yes" if run.is_accounted() else "no", run.is_accounted()),
+            marked("yes" if run.is_accounted() else "no", run.is_accounted()),
             json.dumps(run.result["requests"] if run.result else {}),
             json.dumps(run.outcomes()),
         ])

@@ -27,7 +27,7 @@ from pathlib import Path
 from harness.children import children_of
 from harness.lab import Lab, LabFailed
 from harness.servers import ServerFailed, nginx_program
-from harness.table import aligned
+from harness.table import aligned, marked
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVERS, LOAD = ("sut", "up"), ("g1", "g2", "g3", "g4")
@@ -143,7 +143,7 @@ def set_up(bench: Bench) -> None:
         bad = [host["name"] for host in found if host["problem"]]
         if bad or None in times:
             raise LabFailed(f"not reached: {', '.join(bad)}")
-        most = mark(f"{max(times):.2f}", max(times) < SET_UP_S_MAX)
+        most = marked(f"{max(times):.2f}", max(times) < SET_UP_S_MAX)
         rows.append([what, f"{min(times):.2f}", most])
     show("Set-up of a host, four at a time", ["", "s, least", "s, most"], rows)
 
@@ -162,8 +162,9 @@ def spread(bench: Bench) -> None:
     bench.document(bench.command(*load, "-r", RATE, "-d", "20s"))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     home_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    shown = marked(f"{middle:.2f}", middle < SPREAD_MS_MAX)
     rows = [
-        ["start spread, ms", mark(f"{middle:.2f}", middle < SPREAD_MS_MAX), between(apart, ".2f")],
+        ["start spread, ms", shown, between(apart, ".2f")],
         ["error of the clocks, ms", f"{statistics.median(errors):.3f}", between(errors, ".3f")],
         ["requests due of 801", str(int(statistics.median(due(one) for one in found))), ""],
         ["CPU time of home in 20 s, s", f"{home_s:.2f}", ""],
@@ -202,8 +203,8 @@ def path(bench: Bench) -> None:
     rows = []
     for (name, way), each in costs.items():
         ratio = statistics.median(each) / statistics.median(costs[name, "no agent"])
-        told = "" if way == "no agent" else mark(f"{ratio:.3f}", ratio <= CPU_RATIO_MAX)
-        rows.append([name, way, f"{statistics.median(each):.1f}", between(each, ".1f"), told])
+        against = "" if way == "no agent" else marked(f"{ratio:.3f}", ratio <= CPU_RATIO_MAX)
+        rows.append([name, way, f"{statistics.median(each):.1f}", between(each, ".1f"), against])
     heads = ["server", "load from", "µs/request", "least to most", "ratio"]
     show(f"CPU time per request at {RATE:,}/s over one network", heads, rows)
 
@@ -225,13 +226,13 @@ def servers(bench: Bench) -> None:
         here = [costs[name].get(cell) for name in ("one machine", "again")]
         far = [costs[name].get(cell) for name in ("two generators", "one generator")]
         if None in here + far:
-            rows.append([*cell, "not known"])
+            rows.append([*cell, *["not known"] * 6])
             continue
         ratios = [each / statistics.mean(here) for each in far]
-        told = [mark(f"{ratio:.3f}", ratio <= CPU_RATIO_MAX) for ratio in ratios]
-        rows.append([*cell, *(f"{each:.1f}" for each in here + far), *told])
+        against = [marked(f"{ratio:.3f}", ratio <= CPU_RATIO_MAX) for ratio in ratios]
+        rows.append([*cell, *(f"{each:.1f}" for each in here + far), *against])
     heads = ["server", "workload", "one machine, µs", "again", "two generators", "one generator"]
-    title = f"CPU time per request at {RATE:,}/s, {bench.options.rounds} rounds"
+    title = f"CPU time per request at {RATE:,}/s, rounds: {bench.options.rounds}"
     show(title, [*heads, "two/here", "one/here"], rows)
 
 
@@ -263,9 +264,9 @@ def links(bench: Bench) -> None:
         point = point_of(cell, "rate_per_s")
         is_named = cell["bottleneck"]["name"] == "network"
         is_near = expected is None or abs((point or 0) / expected - 1) <= LINK_ERROR_MAX
-        named = mark(cell["bottleneck"]["text"], is_named == (rate is not None))
-        told = "not known" if point is None else f"{point:,.1f}"
-        rows.append([rate or "none", mark(told, is_near), named])
+        named = marked(cell["bottleneck"]["text"], is_named == (rate is not None))
+        measured = "not known" if point is None else f"{point:,.1f}"
+        rows.append([rate or "none", marked(measured, is_near), named])
     show("html-large over a link that is held", ["held to", "answers/s", "bottleneck"], rows)
 
 
@@ -295,10 +296,6 @@ def turned(names: list[str], number: int) -> list[str]:
     """The order of a round, so that none always follows the same other one."""
     at = number % len(names)
     return names[at:] + names[:at]
-
-
-def mark(text: str, is_good: bool) -> str:
-    return text if is_good else f"{text} !"
 
 
 def between(values: Sequence[float], form: str) -> str:

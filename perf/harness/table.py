@@ -176,6 +176,11 @@ def ranged(found: Spread | None, digits: int = 2) -> str:
     return f"{found.median:.{digits}f} ({found.low:.{digits}f}-{found.high:.{digits}f})"
 
 
+def marked(text: str, is_good: bool) -> str:
+    """A figure, with a `!` behind it where it misses its bar."""
+    return text if is_good else f"{text} !"
+
+
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Columns: text to the left in the first, figures to the right, a rule below the head."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
