@@ -52,12 +52,13 @@ deny:
 	    echo "left out: cargo-deny is not installed; tests/tidy checks licences, versions, sources"; \
 	fi
 
-# The end-to-end tests mostly wait: tests/e2e/support/turns.rs says how many work at a time.
+# The end-to-end tests mostly wait, many of them for their turn: tests/e2e/support/turns.rs says how
+# many work at a time.
 test-rust: $(PAGE)
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy apache haproxy h2o \
 	    lighttpd varnish envoy traefik nghttpd nginx-1.28 parsers sshd nftables python3-yaml
 	$(RUN) CARGO="$(CARGO)" tests/libraries.py --locked
-	$(RUN) RUST_TEST_THREADS=12 $(CARGO) test -p bakeoff --locked
+	$(RUN) RUST_TEST_THREADS=48 $(CARGO) test -p bakeoff --locked
 
 test-page: $(PAGE)
 	@tests/programs.sh chromium
