@@ -214,6 +214,11 @@ fn a_confirmation_that_the_engine_spoiled_is_not_the_servers() {
     let row = &report.contenders[0];
     let spoiled = (row.confirmed, row.behind.confirmation_spoiled);
     assert_eq!(spoiled, (Some(false), true));
+    let latency_ns = row.behind.lower_latency_ns.unwrap();
+    assert!(
+        latency_ns < 10_000_000,
+        "of trials that meet it: {latency_ns}"
+    );
     let answer = &report.answer[0];
     let nginx = answer.split("; ").next().unwrap();
     assert!(nginx.starts_with("nginx-default carries 7,"), "{nginx}");

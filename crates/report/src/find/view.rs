@@ -3,7 +3,7 @@
 use bakeoff_plan::Goal;
 use bakeoff_record::{Disturbance, TrialEnd, TrialRecord};
 use bakeoff_search::{
-    CurvePoint, Found, Irregular, Purpose, Quest, TRIALS_MAX, TrialFound, Why, quests,
+    CurvePoint, Found, Irregular, Judged, Purpose, Quest, TRIALS_MAX, TrialFound, Why, quests,
 };
 use serde::Serialize;
 
@@ -271,10 +271,12 @@ fn disturbed(found: &Found, records: &[TrialRecord]) -> Disturbed {
     }
 }
 
-/// The median latency of the longest trials at a rate that count.
+/// The median latency of the longest trials at a rate that count. Where the engine was late, it is
+/// the engine's.
 fn latency_at(found: &Found, rate_per_s: Option<f64>) -> Option<u64> {
     let counts = |trial: &&TrialFound| {
-        trial.rate_per_s.is_some() && trial.rate_per_s == rate_per_s && !trial.is_set_aside
+        let is_here = trial.rate_per_s.is_some() && trial.rate_per_s == rate_per_s;
+        is_here && !trial.is_set_aside && trial.judged != Some(Judged::Limited)
     };
     let here = || found.trials.iter().filter(counts);
     let longest_s = here().map(|trial| trial.length_s).reduce(f64::max)?;
