@@ -226,7 +226,7 @@ def servers(bench: Bench) -> None:
         here = [costs[name].get(cell) for name in ("one machine", "again")]
         far = [costs[name].get(cell) for name in ("two generators", "one generator")]
         if None in here + far:
-            rows.append([*cell, *["not known"] * 6])
+            rows.append([*cell, "not known"])
             continue
         ratios = [each / statistics.mean(here) for each in far]
         against = [marked(f"{ratio:.3f}", ratio <= CPU_RATIO_MAX) for ratio in ratios]
