@@ -65,13 +65,13 @@ def environment() -> dict[str, str]:
     return {**os.environ, **settings["env"]}
 
 
-def run(program: Program) -> tuple[bool, str]:
+def run(program: Program, variables: dict[str, str]) -> tuple[bool, str]:
     """Whether all its tests passed, and what it printed."""
     try:
         ended = subprocess.run(
             [program.file],
             cwd=program.crate,
-            env=environment(),
+            env=variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -92,9 +92,10 @@ def main() -> int:
     if not programs:
         print("cargo built no test program: there is nothing that could fail", file=sys.stderr)
         return 1
+    variables = environment()
     failed = []
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        ends = {pool.submit(run, program): program for program in programs}
+        ends = {pool.submit(run, program, variables): program for program in programs}
         try:
             for end in as_completed(ends):
                 passed, printed = end.result()
