@@ -337,8 +337,8 @@ fn disturbed(record: &Record) -> Option<Weakness> {
         .filter(|trial| trial.attempt.is_disturbed())
         .collect();
     let causes = hit.iter().flat_map(|trial| &trial.attempt.disturbed);
-    let times = |what: &&Disturbance| causes.clone().filter(|one| one == what).count();
-    let what = causes.clone().max_by_key(times)?;
+    let causes: Vec<Disturbance> = causes.copied().collect();
+    let what = Disturbance::most_of(&causes)?;
     let again = record.trials.iter().any(|trial| trial.attempt.number > 1);
     let text = format!(
         "{} of {all} trials {} by {}{}",

@@ -71,6 +71,12 @@ impl Disturbance {
         }
     }
 
+    /// What there is most of; `None` of none. Of several as many, the one that came last.
+    pub fn most_of(all: &[Self]) -> Option<Self> {
+        let times = |what: &Self| all.iter().filter(|one| *one == what).count();
+        all.iter().copied().max_by_key(times)
+    }
+
     /// What does it, as a part of a sentence: disturbed by `the hypervisor`.
     pub fn source(self) -> &'static str {
         match self {

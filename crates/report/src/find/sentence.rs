@@ -34,11 +34,25 @@ pub(super) fn answer(rows: &[FoundRow]) -> Vec<String> {
         lines.push(format!("{at}{}.", carried.join("; ")));
         lines.extend(compared(group).map(|line| format!("{at}{line}")));
     }
-    for line in rows.iter().filter_map(disturbed) {
+    lines.extend(all_disturbed(rows, several_searches));
+    lines
+}
+
+/// A sentence for each contender and search that disturbed trials count for.
+fn all_disturbed(rows: &[FoundRow], several_searches: bool) -> Vec<String> {
+    let (mut known, mut lines) = (Vec::new(), Vec::new());
+    for row in rows {
+        let search = &row.goal.search;
+        let key = (&row.contender, &row.workload, search);
         // The goals of a search have their trials in common.
-        if !lines.contains(&line) {
-            lines.push(line);
+        if known.contains(&key) {
+            continue;
         }
+        known.push(key);
+        lines.extend(disturbed(row).map(|line| match several_searches {
+            true => format!("{search}: {line}"),
+            false => line,
+        }));
     }
     lines
 }
@@ -46,18 +60,16 @@ pub(super) fn answer(rows: &[FoundRow]) -> Vec<String> {
 /// What the bounds rest on where too many trials were disturbed to set them all aside.
 fn disturbed(row: &FoundRow) -> Option<String> {
     let Disturbed {
-        trials: hit,
+        of,
+        trials,
         counted,
         most_by,
     } = row.behind.disturbed;
     let by = most_by.filter(|_| counted > 0)?.source();
     let (name, workload) = (plain(&row.contender), plain(&row.workload));
-    let of_rates = [Purpose::Search.name(), Purpose::Confirm.name()];
-    let all = row.trials.iter();
-    let all = all.filter(|it| of_rates.contains(&it.purpose)).count();
     Some(format!(
-        "{hit} of {all} trials of {name} at {workload} were disturbed, most by {by}. {counted} of \
-         them count, so it may carry more on a quiet machine."
+        "{trials} of {of} trials of {name} at {workload} were disturbed, most by {by}. {counted} \
+         of them count, so it may carry more on a quiet machine."
     ))
 }
 

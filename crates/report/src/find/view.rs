@@ -91,9 +91,11 @@ pub struct Servers {
 /// Disturbed trials of rates, those of the curve left out.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Disturbed {
-    /// How many.
+    /// Trials of rates.
+    pub of: usize,
+    /// Those of them that were disturbed.
     pub trials: usize,
-    /// Those of them that count, because too many were disturbed to set them all aside.
+    /// Those of these that count, because too many were disturbed to set them all aside.
     pub counted: usize,
     /// What disturbed most of them; null where there are none.
     pub most_by: Option<Disturbance>,
@@ -250,9 +252,10 @@ fn row(quest: &Quest<'_>, found: &Found, records: &[TrialRecord]) -> FoundRow {
 }
 
 fn disturbed(found: &Found, records: &[TrialRecord]) -> Disturbed {
-    let of_rates = found.trials.iter();
-    let of_rates = of_rates.filter(|it| matches!(it.purpose, Purpose::Search | Purpose::Confirm));
-    let hit: Vec<&TrialFound> = of_rates.filter(|it| it.is_disturbed).collect();
+    let is_of_a_rate = |it: &&TrialFound| matches!(it.purpose, Purpose::Search | Purpose::Confirm);
+    let of_rates: Vec<&TrialFound> = found.trials.iter().filter(is_of_a_rate).collect();
+    let hit = of_rates.iter().filter(|it| it.is_disturbed);
+    let hit: Vec<&TrialFound> = hit.copied().collect();
     let own = records
         .iter()
         .filter(|record| hit.iter().any(|it| it.id == record.id));
@@ -263,16 +266,16 @@ fn disturbed(found: &Found, records: &[TrialRecord]) -> Disturbed {
         })
         .copied()
         .collect();
-    let times = |what: &Disturbance| causes.iter().filter(|one| *one == what).count();
     Disturbed {
+        of: of_rates.len(),
         trials: hit.len(),
         counted: hit.iter().filter(|it| !it.is_set_aside).count(),
-        most_by: causes.iter().copied().max_by_key(times),
+        most_by: Disturbance::most_of(&causes),
     }
 }
 
-/// The median latency of the longest trials at a rate that count. Where the engine was late, it is
-/// the engine's.
+/// The median latency of the longest trials at a rate that count. Those that the engine spoiled do
+/// not: what they show is the engine's.
 fn latency_at(found: &Found, rate_per_s: Option<f64>) -> Option<u64> {
     let counts = |trial: &&TrialFound| {
         let is_here = trial.rate_per_s.is_some() && trial.rate_per_s == rate_per_s;
