@@ -68,6 +68,7 @@ impl<'s> Lab<'s> {
             pass_over(&why);
             return None;
         }
+        scene.wait_for_turn();
         let sleep = |name: &str| {
             Command::new("unshare")
                 .args(["--net", "sleep", LIFE])

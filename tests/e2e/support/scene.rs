@@ -128,10 +128,16 @@ impl Scene {
         self.start_command(self.command(arguments))
     }
 
-    pub(crate) fn start_command(&self, mut command: Command) -> Running<'_> {
+    /// Comes before the first process of a test, also before one that is not bakeoff: what ends by
+    /// itself after a while must not begin before the test may go on.
+    pub(crate) fn wait_for_turn(&self) {
         if let Some(turn) = Turn::take() {
             self.turn.replace(Some(turn));
         }
+    }
+
+    pub(crate) fn start_command(&self, mut command: Command) -> Running<'_> {
+        self.wait_for_turn();
         let number = self.started.replace_with(|number| *number + 1);
         let record = self.record_of(&command);
         let output = self.path(&format!("stdout-{number}"));

@@ -76,6 +76,7 @@ impl Nginx {
         let text = AROUND.replace("HTTP", http);
         let text = text.replace("ADDRESS", &address.to_string());
         let config = scene.write("nginx/nginx.conf", &text);
+        scene.wait_for_turn();
         let script = "\"$@\" & child=$!; cat >/dev/null; kill -TERM $child; wait $child";
         let mut command = Command::new("/bin/sh");
         command
