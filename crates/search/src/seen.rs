@@ -3,6 +3,7 @@
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Histogram, LoadResult, Outcome, TrialEnd, TrialRecord};
 
+use crate::behind::is_behind;
 use crate::taken::Places;
 
 /// What a trial of a search is for. It is a part of the trial's load name, so that trials of
@@ -133,6 +134,8 @@ pub struct Engine {
     /// How late it was where a client was free; `None` where nothing was sent or it is not
     /// known.
     pub slip: Option<Slip>,
+    /// Whether it fell behind: requests waited for a client while clients were free.
+    pub is_behind: bool,
     /// Requests that could not be sent: no file, port or memory on this side.
     pub local: u64,
     /// Requests that were due and never begun.
@@ -228,6 +231,7 @@ fn measured(record: &TrialRecord, result: &LoadResult) -> Measured {
         engine: Engine {
             busy: busy(result),
             slip: schedule.and_then(|kept| slip(&kept.slip)),
+            is_behind: is_behind(result),
             local: result.outcomes.of(Outcome::Local),
             unbegun: result
                 .requests
@@ -330,7 +334,7 @@ pub(crate) fn fitted(points: &[(f64, f64)]) -> Option<Backlog> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use bakeoff_plan::{Arrival, Connect, Load};
     use bakeoff_record::{
         Attempt, ContenderKind, Course, Disturbance, DuePart, Hosts, Interval, LostHost, Pinned,
@@ -359,13 +363,13 @@ mod tests {
 
     const LABEL: &str = "find-p99-10ms-c100";
 
-    /// An open loop of one second that ended so; with a result where something was measured.
-    fn record(end: TrialEnd, is_measured: bool) -> TrialRecord {
-        let load = Load {
+    /// An open loop of one second.
+    pub(crate) fn open_load(rate_per_s: f64, clients: u32) -> Load {
+        Load {
             model: LoadModel::Open {
-                rate_per_s: 10.0,
+                rate_per_s,
                 arrival: Arrival::Constant,
-                clients: 1,
+                clients,
             },
             streams: 1,
             requests: None,
@@ -373,7 +377,12 @@ mod tests {
             duration_s: 1.0,
             timeout_s: 5.0,
             connect: Connect::First,
-        };
+        }
+    }
+
+    /// One that ended so; with a result where something was measured.
+    fn record(end: TrialEnd, is_measured: bool) -> TrialRecord {
+        let load = open_load(10.0, 1);
         TrialRecord {
             schema: TRIAL_SCHEMA.to_owned(),
             id: "n1".to_owned(),
