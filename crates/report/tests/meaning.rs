@@ -140,7 +140,9 @@ fn without_an_ok_response_there_is_no_latency_but_a_reason() {
         result.requests.ok = 0;
         result.latency = Histogram::new();
         result.outcomes = OutcomeCounts::default();
-        (0..failed).for_each(|_| result.outcomes.add(bakeoff_record::Outcome::Refused));
+        result
+            .outcomes
+            .add_many(bakeoff_record::Outcome::Refused, failed);
         let refused = result
             .error_latencies
             .entry(bakeoff_record::Outcome::Refused);

@@ -176,12 +176,8 @@ fn rung(pattern: &TrialRecord, clients: u32, refuses: bool) -> TrialRecord {
     let mut result = LoadResult::empty(load.clone(), 10.0);
     let failed = if refuses && clients > 512 { 40_000 } else { 0 };
     result.requests.ok = 10_000;
-    for _ in 0..10_000 {
-        result.outcomes.add(Outcome::Ok);
-    }
-    for _ in 0..failed {
-        result.outcomes.add(Outcome::Refused);
-    }
+    result.outcomes.add_many(Outcome::Ok, 10_000);
+    result.outcomes.add_many(Outcome::Refused, failed);
     let mut latency = Histogram::new();
     latency.record_n(if refuses { 10 } else { u64::from(clients) } * MS, 10_000);
     result.latency = latency.trimmed();

@@ -19,12 +19,8 @@ fn rung(clients: u32, ok: u64, ms: u64, failed: (Outcome, u64)) -> (u32, TrialRe
     latency.record_n(ms * MS, ok);
     result.latency = latency;
     result.requests.ok = ok;
-    for _ in 0..ok {
-        result.outcomes.add(Outcome::Ok);
-    }
-    for _ in 0..failed.1 {
-        result.outcomes.add(failed.0);
-    }
+    result.outcomes.add_many(Outcome::Ok, ok);
+    result.outcomes.add_many(failed.0, failed.1);
     record.result = Some(result);
     (clients, record)
 }
