@@ -7,8 +7,9 @@
 //! sent, and looks find few of them in flight. The engine's slip does not show it: that is known of
 //! requests that found a client free.
 
-use bakeoff_plan::LoadModel;
 use bakeoff_record::LoadResult;
+
+use crate::taken::places;
 
 /// Share of the clients in flight from which a look may have found all of them: a thread of the
 /// engine has clients of its own, which are taken sooner or later than those of others.
@@ -25,9 +26,7 @@ pub(crate) fn is_behind(result: &LoadResult) -> bool {
 }
 
 fn waits_unseen(result: &LoadResult) -> Option<bool> {
-    let LoadModel::Open { clients, .. } = result.load.model else {
-        return None;
-    };
+    let places = places(&result.load)?;
     // A client that rests after a failure, or whose server allows fewer streams, is not free, and
     // nothing of it is in flight.
     if result.observed.set_up.resting_s > 0.0 || result.blocked.count() > 0 {
@@ -40,13 +39,14 @@ fn waits_unseen(result: &LoadResult) -> Option<bool> {
         return None;
     }
     let expected = waited as f64 / sent as f64 * looks.len() as f64;
-    let taken = TAKEN * f64::from(clients) * f64::from(result.load.streams);
+    let taken = TAKEN * places as f64;
     let found = looks.iter().filter(|look| **look as f64 >= taken).count();
     Some(expected >= LOOKS_MIN && (found as f64) < FOUND_MIN * expected)
 }
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_plan::LoadModel;
     use bakeoff_record::ScheduleKept;
 
     use super::*;

@@ -5,7 +5,7 @@
 //! the queue of a server. It is none where all connections are taken, the server has time left, and
 //! its answers take no longer than at lower rates.
 
-use bakeoff_plan::{Goal, LoadModel};
+use bakeoff_plan::{Goal, Load, LoadModel};
 use bakeoff_record::{LoadResult, Role, TreeTick, TreeUsage, TrialRecord};
 
 use crate::found::{of_servers, shown};
@@ -51,11 +51,14 @@ impl Places {
     }
 }
 
+/// Requests that may be in flight at a time; `None` in a closed loop.
+pub(crate) fn places(load: &Load) -> Option<u64> {
+    let is_open = matches!(load.model, LoadModel::Open { .. });
+    is_open.then(|| u64::from(load.clients()) * u64::from(load.streams))
+}
+
 fn taken(record: &TrialRecord, result: &LoadResult) -> Option<f64> {
-    let LoadModel::Open { clients, .. } = record.load.model else {
-        return None;
-    };
-    let places = u64::from(clients) * u64::from(record.load.streams);
+    let places = places(&record.load)?;
     let mut looks = result.observed.in_flight.counts.clone();
     looks.sort_unstable();
     let median = *looks.get(looks.len() / 2)?;
