@@ -128,8 +128,8 @@ impl Scene {
         self.start_command(self.command(arguments))
     }
 
-    /// Comes before the first process of a test, also before one that is not bakeoff: what ends by
-    /// itself after a while must not begin before the test may go on.
+    /// Waits until it is this test's turn, if it is not. Before the first process of a test, also
+    /// one that is not bakeoff: what ends by itself must not begin before the test may go on.
     pub(crate) fn wait_for_turn(&self) {
         if let Some(turn) = Turn::take() {
             self.turn.replace(Some(turn));
