@@ -14,12 +14,17 @@ const TIMES_FROM: f64 = 2.0;
 
 /// ` (in rounds 2 and 3)`, behind what happened in them.
 pub(crate) fn in_rounds(rounds: &[u32]) -> String {
-    let shown: Vec<String> = rounds.iter().map(u32::to_string).collect();
-    match shown.len() {
-        0 => String::new(),
-        1 => format!(" (in round {})", list(&shown)),
-        _ => format!(" (in rounds {})", list(&shown)),
+    match rounds {
+        [] => String::new(),
+        _ => format!(" (in {})", named_rounds(rounds)),
     }
+}
+
+/// `round 2`, `rounds 2 and 3`.
+pub(crate) fn named_rounds(rounds: &[u32]) -> String {
+    let shown: Vec<String> = rounds.iter().map(u32::to_string).collect();
+    let noun = if shown.len() == 1 { "round" } else { "rounds" };
+    format!("{noun} {}", list(&shown))
 }
 
 /// `a`, `a and b`, `a, b and c`.

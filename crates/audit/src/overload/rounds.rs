@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::goodput::{Misjudged, misjudged};
 use super::{OverloadClass, OverloadRamp};
 use crate::figures;
-use crate::sentence::in_rounds;
+use crate::sentence::{in_rounds, named_rounds};
 
 /// What a contender does beyond its capacity, over all rounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -24,7 +24,8 @@ pub struct Beyond {
     pub recovery_s: Option<Spread>,
     /// The same as text.
     pub recovery: String,
-    /// What cannot be said, and why; each once, with the rounds where others can say it.
+    /// What cannot be said, and why; each once, with the figures of the first round that cannot,
+    /// and with the rounds where others can say it.
     pub unsaid: Vec<String>,
 }
 
@@ -114,21 +115,74 @@ pub fn judge_rounds(ramps: &[OverloadRamp], shares: &[f64]) -> Beyond {
     }
 }
 
+/// What rounds cannot say for one reason, whatever the figures of each.
+struct Unsaid<'r> {
+    /// The first round's text.
+    why: &'r str,
+    rounds: Vec<u32>,
+    /// Whether another round has other figures.
+    has_others: bool,
+}
+
+impl Unsaid<'_> {
+    fn text(&self, of: usize) -> String {
+        let (first, why) = (self.rounds.first().copied(), self.why);
+        let is_of_some = self.rounds.len() < of;
+        match first.filter(|_| self.has_others) {
+            Some(first) if is_of_some => {
+                let rounds = named_rounds(&self.rounds);
+                format!("{why} (in {rounds}; figures of round {first})")
+            }
+            Some(first) => format!("{why} (figures of round {first})"),
+            None => format!("{why}{}", in_some(&self.rounds, of)),
+        }
+    }
+}
+
 /// What the rounds cannot say, each once; first what none of them can.
 fn unsaid(ramps: &[OverloadRamp]) -> Vec<String> {
-    let mut by_why: Vec<(&str, Vec<u32>)> = Vec::new();
+    let mut all: Vec<Unsaid<'_>> = Vec::new();
     for ramp in ramps {
         for why in &ramp.unsaid {
-            match by_why.iter_mut().find(|(other, _)| other == why) {
-                Some((_, rounds)) => rounds.push(ramp.round),
-                None => by_why.push((why, vec![ramp.round])),
+            let reason = without_figures(why);
+            // Two steps of one round may differ in nothing but their share.
+            let same = all
+                .iter_mut()
+                .find(|it| !it.rounds.contains(&ramp.round) && without_figures(it.why) == reason);
+            match same {
+                Some(same) => {
+                    same.rounds.push(ramp.round);
+                    same.has_others |= same.why != why;
+                }
+                None => all.push(Unsaid {
+                    why,
+                    rounds: vec![ramp.round],
+                    has_others: false,
+                }),
             }
         }
     }
-    by_why.sort_by_key(|(_, rounds)| rounds.len() < ramps.len());
-    let all = by_why.into_iter();
-    all.map(|(why, rounds)| format!("{why}{}", in_some(&rounds, ramps.len())))
-        .collect()
+    all.sort_by_key(|it| it.rounds.len() < ramps.len());
+    all.iter().map(|it| it.text(ramps.len())).collect()
+}
+
+/// A text with one mark in place of each number.
+fn without_figures(text: &str) -> String {
+    let mut rest = text.chars().peekable();
+    let mut reason = String::with_capacity(text.len());
+    while let Some(next) = rest.next() {
+        let is_figure = |it: char| it.is_ascii_digit();
+        // `1,200` and `0.8` are one number, and `5, ` ends with its digit.
+        let is_inside = reason.ends_with('0')
+            && matches!(next, '.' | ',')
+            && rest.peek().copied().is_some_and(is_figure);
+        match is_figure(next) || is_inside {
+            true if reason.ends_with('0') => {}
+            true => reason.push('0'),
+            false => reason.push(next),
+        }
+    }
+    reason
 }
 
 /// ` (in round 2)`, or nothing where it holds for all of them.

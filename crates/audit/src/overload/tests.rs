@@ -99,29 +99,6 @@ fn a_healthy_server_has_no_class() {
     assert!(why.contains("a higher --capacity"), "{why}");
 }
 
-/// One round that could not say it does not contradict those that could.
-#[test]
-fn what_some_rounds_cannot_say_names_these_rounds() {
-    let round = |number: u32, unsaid: &[&str]| {
-        let mut ramp = check(&series(&|_, _, _| ()), &[]);
-        ramp.round = number;
-        ramp.unsaid = unsaid.iter().map(|why| (*why).to_owned()).collect();
-        ramp
-    };
-    let some = [
-        round(1, &["how it ends"]),
-        round(2, &["why it slows", "how it ends"]),
-        round(3, &["how long it took", "how it ends", "why it slows"]),
-    ];
-    let unsaid = judge_rounds(&some, &SHARES).unsaid;
-    let expected = [
-        "how it ends",
-        "why it slows (in rounds 2 and 3)",
-        "how long it took (in round 3)",
-    ];
-    assert_eq!(unsaid, expected);
-}
-
 /// A hundred clients of a server that takes its time do not show what it can do.
 #[test]
 fn a_capacity_that_was_taken_too_low_says_nothing_of_twice_the_capacity() {
@@ -534,45 +511,6 @@ fn without_a_sound_beginning_nothing_is_said() {
     );
 }
 
-#[test]
-fn rounds_agree_by_majority_and_have_a_median() {
-    let recovers = |after: f64| {
-        let mut ramp = judge_series(&series(&move |at, rate, part| {
-            if rate > CAPACITY || (80.0..80.0 + after).contains(&at) {
-                slow(part, 900);
-            }
-        }));
-        ramp.series = Some(Series::default());
-        ramp
-    };
-    let mut once = judge_series(&series(&beyond(Kind::Refused, MS)));
-    once.series = Some(Series::default());
-    let all = judge_rounds(&[recovers(2.0), once, recovers(4.0)], &SHARES);
-    assert_eq!(all.rounds, 3);
-    let names = |seen: &[ClassSeen]| -> Vec<_> {
-        seen.iter()
-            .map(|one| (one.class, one.rounds, one.from_share))
-            .collect()
-    };
-    assert_eq!(names(&all.classes), [(OverloadClass::Queue, 2, 1.5)]);
-    assert_eq!(names(&all.seldom), [(OverloadClass::Refuse, 1, 1.5)]);
-    assert_eq!(all.recovery, "2.0 s (at once to 4.0 s)");
-    // One round of two in which it never came back is not outvoted by the other one.
-    let mut ended = recovers(2.0);
-    ended.recovery = Some(Recovery::Never);
-    let even = judge_rounds(&[ended.clone(), recovers(2.0)], &SHARES);
-    assert_eq!(even.recovery, "never (2.0 s to never)");
-    assert_eq!(even.recovery_s.and_then(|it| it.median), None);
-    let four = judge_rounds(
-        &[recovers(4.0), recovers(2.0), ended, recovers(3.0)],
-        &SHARES,
-    );
-    assert_eq!(four.recovery, "4.0 s (2.0 s to never)");
-    assert_eq!(four.recovery_s.and_then(|it| it.median), Some(4.0));
-    let censored = judge_rounds(&[recovers(20.0)], &SHARES);
-    assert_eq!(censored.recovery, "> 20 s");
-    assert_eq!(censored.recovery_s.and_then(|it| it.median), None);
-}
-
 mod doubts;
 mod ladders;
+mod rounds;
