@@ -80,14 +80,29 @@ impl Rates {
 
     /// Rates between the bounds at which the engine spoils more trials than are left, ascending.
     fn spoiled(&self, bounds: Bounds) -> impl DoubleEndedIterator<Item = f64> {
+        self.spoiled_by(LIMITED_LEAST, bounds)
+    }
+
+    /// The lowest rate below one that is too high at which the engine spoiled a trial. As long as
+    /// no lower bound is known, a lower rate says more than another trial at this one: there the
+    /// server may carry it, and the engine has more time. Beyond a lower bound it is tried again.
+    fn left_for_now(&self, upper: Option<f64>) -> Option<f64> {
+        let below = Bounds { lower: None, upper };
+        let spoiled = upper.and_then(|_| self.spoiled_by(1, below).next());
+        spoiled.or(upper)
+    }
+
+    /// Rates between the bounds at which the engine spoils more trials than are left, and so many
+    /// at the least, ascending.
+    fn spoiled_by(&self, least: usize, bounds: Bounds) -> impl DoubleEndedIterator<Item = f64> {
         let is_between = move |rate: &f64| {
             bounds.lower.is_none_or(|lower| *rate > lower)
                 && bounds.upper.is_none_or(|upper| *rate < upper)
         };
-        let is_spoiled = |(_, trials): &&(f64, Vec<(f64, Judged)>)| {
+        let is_spoiled = move |(_, trials): &&(f64, Vec<(f64, Judged)>)| {
             let is_limited = |(_, judged): &&(f64, Judged)| *judged == Judged::Limited;
             let limited = trials.iter().filter(is_limited).count();
-            limited >= LIMITED_LEAST && limited > trials.len() - limited
+            limited >= least && limited > trials.len() - limited
         };
         let spoiled = self.0.iter().filter(is_spoiled).map(|(rate, _)| *rate);
         spoiled.filter(is_between)
@@ -107,6 +122,9 @@ impl Rates {
         for stage in stages {
             let mut known = self.bounds(stage);
             known.upper = self.cap(known).or(known.upper);
+            if known.lower.is_none() {
+                known.upper = self.left_for_now(known.upper);
+            }
             let reach = self.reach(stage, width, known.lower.is_some());
             if let Some(rate) = between(stage, known, earlier, reach, range) {
                 return Some((rate, stage));
@@ -137,13 +155,20 @@ impl Rates {
 
     /// By which factor the next rate may lie beyond the one bound that is known. In the first stage
     /// it is two. In the others it begins with the distance that the stage before left, and doubles
-    /// with each rate that turns out to lie on the same side.
+    /// with each rate that turns out to lie on the same side. Downwards, rates that the engine
+    /// spoils lie there too.
     fn reach(&self, stage: &Stage, width_before: Option<f64>, upwards: bool) -> f64 {
         let Some(width) = width_before else {
             return DOUBLE;
         };
-        let class = if upwards { Class::Lower } else { Class::Upper };
-        let steps = self.of_class(stage, class).count().clamp(1, 16) as i32;
+        let steps = match upwards {
+            true => self.of_class(stage, Class::Lower).count(),
+            false => {
+                let spoiled = self.spoiled_by(1, self.bounds(stage)).count();
+                self.of_class(stage, Class::Upper).count() + spoiled
+            }
+        };
+        let steps = steps.clamp(1, 16) as i32;
         (1.0 + width * 2.0_f64.powi(steps - 1)).min(DOUBLE)
     }
 }

@@ -107,9 +107,9 @@ impl Confirming {
         missed as usize
     }
 
-    /// Whether the engine spoiled so many that the others say neither.
+    /// Whether the engine spoiled so many that those that may still be made cannot be enough.
     pub(crate) fn is_spoiled(self) -> bool {
-        !self.is_missed() && self.all >= CONFIRMING + CONFIRMING_MORE
+        !self.is_missed() && self.all - self.said() > CONFIRMING_MORE
     }
 }
 
@@ -167,7 +167,7 @@ pub(crate) fn confirmed(progress: &Progress<'_>, goal: &Goal) -> Confirmed {
 fn tried(progress: &Progress<'_>, goal: &Goal) -> (Confirmed, Tried) {
     let mut tried = Tried::default();
     let search = progress.search;
-    let lower = progress.rates(goal).bounds(progress.last_stage()).lower;
+    let lower = progress.bounds(goal).lower;
     let Some(mut rate_per_s) = lower.filter(|_| !search.confirm.is_zero()) else {
         return (Confirmed::NotAsked, tried);
     };

@@ -77,10 +77,7 @@ pub(crate) fn curve(progress: &Progress<'_>) -> Vec<CurvePoint> {
 /// The rate that the curve's shares are of: the first goal's that has one.
 pub(crate) fn whole(progress: &Progress<'_>) -> Option<f64> {
     let mut goals = progress.search.goals.iter();
-    goals.find_map(|goal| {
-        let bounds = progress.rates(goal).bounds(progress.last_stage());
-        kept(progress, goal, bounds).bounds.lower
-    })
+    goals.find_map(|goal| kept(progress, goal, progress.bounds(goal)).bounds.lower)
 }
 
 /// Every point in the search's order: its share in percent, and its rate.

@@ -5,7 +5,7 @@
 
 use bakeoff_plan::{CONFIRMING, Goal, Load, Search};
 
-use crate::bounds::{Range, Rates, readable};
+use crate::bounds::{Bounds, Range, Rates, readable};
 use crate::confirming::{Confirmed, confirmed};
 use crate::curve;
 use crate::judged::{Judged, judge};
@@ -229,6 +229,11 @@ impl<'s> Progress<'s> {
         rates
     }
 
+    /// What full trials show of a goal so far.
+    pub(crate) fn bounds(&self, goal: &Goal) -> Bounds {
+        self.rates(goal).bounds(self.last_stage())
+    }
+
     pub(crate) fn last_stage(&self) -> &Stage {
         self.stages
             .last()
@@ -269,12 +274,19 @@ impl<'s> Progress<'s> {
         self.spent_s() + kept_s + self.cost_s(step.length_s()) <= self.budget.seconds
     }
 
-    /// Confirmation of every goal, which may fail once, and the curve; half of the budget at the
-    /// most.
+    /// Confirmation of every goal that has a lower bound, which may fail once, and the curve; half
+    /// of the budget at the most. Without a lower bound there is nothing to confirm: all of the
+    /// time is for finding one.
     fn reserved_s(&self) -> f64 {
+        let goals = self.search.goals.iter();
+        let has_lower = |goal: &&Goal| self.bounds(goal).lower.is_some();
+        let to_confirm = goals.filter(has_lower).count();
+        if to_confirm == 0 {
+            return 0.0;
+        }
         let confirm_s = self.search.confirm.as_secs_f64();
         let confirming = match confirm_s > 0.0 {
-            true => 2.0 * f64::from(CONFIRMING) * self.search.goals.len() as f64,
+            true => 2.0 * f64::from(CONFIRMING) * to_confirm as f64,
             false => 0.0,
         };
         let curve = self.search.curve.len() as f64 * self.cost_s(self.load.duration_s);

@@ -4,6 +4,7 @@ mod agreement;
 mod curves;
 mod endings;
 mod sim;
+mod spoiled;
 mod taken;
 
 use std::time::Duration;
