@@ -41,7 +41,7 @@ pub enum Code {
     ScheduleKept,
     /// Requests due that had no end.
     Unended,
-    /// How late the engine began requests where a client was free.
+    /// How late the engine began requests that did not wait for the server.
     SendLag,
     /// More requests in flight at the end than at the start.
     QueueGrows,

@@ -70,7 +70,7 @@ fn behind(result: &LoadResult) -> Option<Warning> {
     let latency = result.latency_bounds(0.99).map(|bounds| bounds.low);
     (is_open(result) && slip > send_lag_allowed_ns(latency)).then(|| {
         let text = format!(
-            "1 % of the requests that found a client free were begun {:.2} ms late or more",
+            "1 % of the requests that did not wait for the server were begun {:.2} ms late or more",
             slip / 1e6
         );
         let hint =

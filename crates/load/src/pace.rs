@@ -40,6 +40,13 @@ pub(crate) struct OpenPace {
     deadline: u64,
     /// No place was free for what was due up to this time, as far as it has not begun.
     short_at: Option<u64>,
+    /// When the loop began its last wait; the maximum once that wait turned out to be none,
+    /// because there were answers to read already.
+    waits_from: u64,
+    /// When the last answer came that the loop waited for while no place was free. What was due
+    /// before it waited for the server. What was due later waited for a loop that had answers to
+    /// read: the engine was behind.
+    awaited: u64,
     /// Requests not begun because they had waited too long.
     shed: u64,
 }
@@ -49,7 +56,8 @@ pub(crate) struct OpenPace {
 pub(crate) struct Due {
     pub(crate) at: u64,
     pub(crate) slot: u32,
-    /// Whether no place was free when it was due.
+    /// Whether it waited for the server: no place was free when it was due, and the loop waited
+    /// for an answer after that.
     pub(crate) was_short: bool,
 }
 
@@ -64,6 +72,8 @@ impl OpenPace {
             end: u64::MAX,
             deadline,
             short_at: None,
+            waits_from: 0,
+            awaited: 0,
             shed: 0,
         }
     }
@@ -127,7 +137,8 @@ impl OpenPace {
             return None;
         };
         self.due.next();
-        let was_short = self.short_at.is_some_and(|short_at| at <= short_at);
+        let found_none = self.short_at.is_some_and(|short_at| at <= short_at);
+        let was_short = found_none && at < self.awaited;
         Some(Due {
             at,
             slot,
@@ -173,6 +184,12 @@ impl OpenPace {
         now.saturating_sub(due.max(free_from))
     }
 
+    /// The loop has read all that there was, and waits from here on.
+    #[inline]
+    pub(crate) fn waits(&mut self, from: u64) {
+        self.waits_from = from;
+    }
+
     /// A place on a slot's connection became free at `since`.
     #[inline]
     pub(crate) fn put_idle(&mut self, permit: (u32, u32), since: u64) {
@@ -190,8 +207,16 @@ impl OpenPace {
     /// when there is one again.
     #[inline]
     fn note_short(&mut self, since: u64) {
-        if !self.may_have_free() {
-            self.short_at = self.short_at.max(since.checked_sub(1));
+        if self.may_have_free() {
+            return;
+        }
+        self.short_at = self.short_at.max(since.checked_sub(1));
+        // Sockets are reported in the order in which they became ready: where the first answer was
+        // there before the wait, the loop did not wait for those behind it either.
+        if since < self.waits_from {
+            self.waits_from = u64::MAX;
+        } else {
+            self.awaited = since;
         }
     }
 }
@@ -229,7 +254,7 @@ mod tests {
         let mut pace = pace(u64::MAX);
         pace.begin_at(ms(100), ms(104));
         assert_eq!(pace.take(ms(100), any), None, "no place is free");
-        pace.put_idle((7, 1), ms(99));
+        pace.put_idle((7, 1), ms(101));
         assert_eq!(pace.take(ms(99), any), None, "nothing is due");
         assert_eq!(pace.take(ms(102), any), due(100, 7, true));
         pace.put_spare(8, ms(101));
@@ -259,6 +284,31 @@ mod tests {
             due(2, 7, false),
             "one was free by then"
         );
+    }
+
+    #[test]
+    fn what_waits_behind_an_engine_that_was_away_did_not_wait_for_the_server() {
+        let mut pace = pace(u64::MAX);
+        pace.begin_at(0, ms(100));
+        pace.put_idle((7, 1), 0);
+        assert_eq!(pace.take(0, any), due(0, 7, false));
+        // The loop waits from 2 ms on, and what is due at 1 with it, for the answer at 3 ms.
+        pace.waits(ms(2));
+        pace.put_idle((7, 1), ms(3));
+        assert_eq!(pace.take(ms(10), any), due(1, 7, true));
+        // The next answer came at 5 ms, and the loop was away until it read it at 10 ms.
+        pace.waits(ms(10));
+        pace.put_idle((7, 1), ms(5));
+        assert_eq!(pace.take(ms(11), any), due(2, 7, true), "until 3 ms");
+        pace.waits(ms(12));
+        pace.put_idle((7, 1), ms(11));
+        assert_eq!(pace.take(ms(12), any), due(3, 7, false));
+        pace.put_idle((7, 1), ms(13));
+        let behind = pace.take(ms(13), any);
+        assert_eq!(behind, due(4, 7, false), "there was one to read before it");
+        pace.waits(ms(13));
+        pace.put_idle((7, 1), ms(14));
+        assert_eq!(pace.take(ms(14), any), due(5, 7, true));
     }
 
     #[test]

@@ -332,7 +332,7 @@ impl<'a, D: Driver> Loop<'a, D> {
         self.thread.ledger.counts.meter.waited(before, woke);
         self.thread.ledger.advance(woke);
         self.settle();
-        self.note_late(woke);
+        self.note_late(before, woke);
         let unread = self.thread.agenda.unread();
         for index in 0..ready {
             let ready = self.thread.driver.ready(index);
@@ -361,10 +361,11 @@ impl<'a, D: Driver> Loop<'a, D> {
     }
 
     /// What is due and has a place, and was not begun, shows how long nobody looked: answers may
-    /// have waited as long.
+    /// have waited as long. The loop waited from `from` until `now`.
     #[inline]
-    fn note_late(&mut self, now: u64) {
+    fn note_late(&mut self, from: u64, now: u64) {
         if let Pace::Open(pace) = &mut self.thread.pace {
+            pace.waits(from);
             let late_ns = &mut self.thread.ledger.late_ns;
             *late_ns = (*late_ns).max(pace.left_alone_ns(now));
         }

@@ -59,11 +59,12 @@ impl Balance {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleKept {
-    /// Times from the due time until the request was begun, where a client was free: the engine's
-    /// own lateness.
+    /// Times from the due time until the request was begun, where a client was free, or would have
+    /// been had the engine read the answers that it had: the engine's own lateness.
     pub slip: Histogram,
-    /// Times from the due time to sending, where no client was free, else from the beginning to
-    /// sending where its connection or a stream had to be waited for: the server's lateness.
+    /// Times from the due time to sending, where the server kept every client busy, else from the
+    /// beginning to sending where its connection or a stream had to be waited for: the server's
+    /// lateness.
     pub wait: Histogram,
     /// Latencies of `ok` responses, each less the most that the engine's thread was late since
     /// nothing of it was in flight. A server that takes requests in their order ends none later

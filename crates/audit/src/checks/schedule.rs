@@ -142,13 +142,17 @@ fn unended(subject: &Subject<'_>) -> Option<Check> {
     Some(Check::new(Code::Unended, level, text).figures(share, limit))
 }
 
-/// How late the engine was by itself: only requests that found a client free count, and only until
-/// they were begun, because for a client or its connection it is the server that is waited for.
+/// How late the engine was by itself: requests for which the server kept no client free do not
+/// count, and the others only until they were begun, because for a connection it is the server that
+/// is waited for.
 /// Records written before the two were counted apart hold them together.
 fn send_lag(subject: &Subject<'_>) -> Check {
     let result = subject.result;
     let (lag, words) = match &result.schedule {
-        Some(kept) => (&kept.slip, "requests that found a client free were begun"),
+        Some(kept) => (
+            &kept.slip,
+            "requests that did not wait for the server were begun",
+        ),
         None => (&result.send_lag, "requests were sent"),
     };
     let Some(lag) = lag.quantile(0.99) else {
@@ -157,7 +161,7 @@ fn send_lag(subject: &Subject<'_>) -> Check {
             .as_ref()
             .is_some_and(|it| it.wait.count() > 0);
         let reason = match waited {
-            true => "no request found a client free, so the engine's own delay is not known",
+            true => "every request waited for the server, so the engine's own delay is not known",
             false => "the engine did not record when requests were really sent",
         };
         return Check::not_run(Code::SendLag, reason);

@@ -242,7 +242,7 @@ pub struct Series {
     /// did, and where nobody looked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crashes: Vec<WorkersEnded>,
-    /// 99 % of the requests that found a client free were begun within this, nanoseconds.
+    /// 99 % of the requests that did not wait for the server were begun within this, nanoseconds.
     pub slip_p99_ns: Option<u64>,
     /// 99 % of all right answers took no longer, nanoseconds.
     pub p99_ns: Option<u64>,

@@ -258,6 +258,25 @@ fn slip_is_the_engines_and_wait_the_servers() {
     );
 }
 
+/// An engine that takes 180 us for a request, of which one is due every 100. The server answers at
+/// once: whoever waits for a client waits for the engine to read an answer.
+#[test]
+fn what_waits_for_an_engine_at_its_limit_has_a_slip_and_no_wait() {
+    let mut spec = open(10_000.0, 8);
+    spec.load.duration_s = 0.1;
+    let costs = Costs {
+        call_ns: us(60),
+        ..Costs::default()
+    };
+    let played = play_at(&spec, Server::after(us(1)), costs, &Control::default());
+    let requests = &played.result.requests;
+    assert_eq!((requests.due, requests.ok), (Some(1000), 1000));
+    let kept = played.result.schedule.expect("an open loop has one");
+    assert_eq!((kept.slip.count(), kept.wait.count()), (1000, 0));
+    assert!(kept.slip.max() > Some(ms(10)), "{:?}", kept.slip.max());
+    assert_eq!(kept.slip.max(), played.result.send_lag.max());
+}
+
 /// A hundred a second, each on a connection of its own that takes 5 ms to be let in.
 fn each_on_its_own(waiting: Waiting) -> LoadResult {
     let mut spec = open(100.0, 8);
