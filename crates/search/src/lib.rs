@@ -12,7 +12,6 @@
 //! finds what the search found. Both halves use it: `conduct` to choose trials, `report` to show
 //! what they came to. A pure crate: it has no clock and does no input or output.
 
-mod behind;
 mod bounds;
 mod campaign;
 mod classify;

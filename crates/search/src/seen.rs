@@ -3,7 +3,6 @@
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Histogram, LoadResult, Outcome, TrialEnd, TrialRecord};
 
-use crate::behind::is_behind;
 use crate::taken::Places;
 
 /// What a trial of a search is for. It is a part of the trial's load name, so that trials of
@@ -131,18 +130,15 @@ pub struct Backlog {
 pub struct Engine {
     /// Share of the window that its busiest thread worked; `None` where that is not known.
     pub busy: Option<f64>,
-    /// How late it was where a client was free; `None` where nothing was sent or it is not
-    /// known.
+    /// How late it was by itself; `None` where nothing was sent or it is not known.
     pub slip: Option<Slip>,
-    /// Whether it fell behind: requests waited for a client while clients were free.
-    pub is_behind: bool,
     /// Requests that could not be sent: no file, port or memory on this side.
     pub local: u64,
     /// Requests that were due and never begun.
     pub unbegun: u64,
 }
 
-/// How late requests were begun that found a client free, nanoseconds.
+/// How late requests were begun that did not wait for the server, nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slip {
     /// 99 % of them no later than this.
@@ -231,7 +227,6 @@ fn measured(record: &TrialRecord, result: &LoadResult) -> Measured {
         engine: Engine {
             busy: busy(result),
             slip: schedule.and_then(|kept| slip(&kept.slip)),
-            is_behind: is_behind(result),
             local: result.outcomes.of(Outcome::Local),
             unbegun: result
                 .requests

@@ -52,7 +52,7 @@ impl Places {
 }
 
 /// Requests that may be in flight at a time; `None` in a closed loop.
-pub(crate) fn places(load: &Load) -> Option<u64> {
+fn places(load: &Load) -> Option<u64> {
     let is_open = matches!(load.model, LoadModel::Open { .. });
     is_open.then(|| u64::from(load.clients()) * u64::from(load.streams))
 }
