@@ -255,7 +255,7 @@ impl Progress<'_> {
             }
             _ => {}
         }
-        if let Some(why) = why_limited(self, &rates, bounds, yardstick) {
+        if let Some(why) = why_limited(self, &rates, kept, yardstick) {
             return (Some(Irregular::GeneratorLimited), Some(why));
         }
         if is_open || is_missing {
@@ -418,11 +418,12 @@ fn why_ended(progress: &Progress<'_>, is_missing: bool) -> Option<String> {
 fn why_limited(
     progress: &Progress<'_>,
     rates: &Rates,
-    bounds: Bounds,
+    kept: &Kept,
     yardstick_per_s: Option<f64>,
 ) -> Option<String> {
+    let bounds = rates.bounds(progress.last_stage());
     let capped = rates.cap(bounds);
-    let capped = capped.map(|cap| why_capped(progress, cap, bounds.upper));
+    let capped = capped.map(|cap| why_capped(progress, cap, bounds.upper, kept));
     capped.or_else(|| why_ceiling(bounds, yardstick_per_s))
 }
 
@@ -440,7 +441,7 @@ fn why_ceiling(bounds: Bounds, yardstick_per_s: Option<f64>) -> Option<String> {
 
 /// What the engine did at the rate from which on it spoils trials, and whether something else on
 /// the machine may be why.
-fn why_capped(progress: &Progress<'_>, cap: f64, upper: Option<f64>) -> String {
+fn why_capped(progress: &Progress<'_>, cap: f64, upper: Option<f64>, kept: &Kept) -> String {
     let here = progress.trials.iter().filter(|it| it.rate_per_s == cap);
     let (disturbed, quiet): (Vec<&Seen>, Vec<&Seen>) = here.partition(|it| it.is_disturbed);
     let beside = match (disturbed.len(), disturbed.len() + quiet.len()) {
@@ -453,7 +454,11 @@ fn why_capped(progress: &Progress<'_>, cap: f64, upper: Option<f64>) -> String {
         Some(upper) => format!("between {} and {} requests/s", shown(cap), shown(upper)),
         None => format!("from {} requests/s on", shown(cap)),
     };
-    format!("{range} the load engine was too late or too busy{beside}")
+    let confirming = match kept.ended {
+        Confirmed::Spoiled { .. } => " and in the confirming trials",
+        _ => "",
+    };
+    format!("{range}{confirming} the load engine was too late or too busy{beside}")
 }
 
 pub(crate) fn failed_share(measured: &Measured) -> Option<f64> {

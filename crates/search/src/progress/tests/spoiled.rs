@@ -40,6 +40,7 @@ fn trial(random: &mut Random, step: &Step) -> Seen {
 #[test]
 fn a_quick_search_that_the_engine_spoils_has_a_rate_that_the_server_carries() {
     let (load, budget) = quick();
+    let mut spoiled = 0;
     for seed in 1..=40 {
         let mut random = Random::new(seed);
         let trials = run(&load, budget, |step, _| trial(&mut random, step));
@@ -56,5 +57,10 @@ fn a_quick_search_that_the_engine_spoils_has_a_rate_that_the_server_carries() {
         assert_eq!(standing.upper_per_s, None, "seed {seed}");
         let expected = Some(Irregular::GeneratorLimited);
         assert_eq!(found.irregular, expected, "seed {seed}");
+        let why = found.why.as_deref().unwrap();
+        let is_said = why.contains("in the confirming trials");
+        assert_eq!(is_said, found.is_confirmation_spoiled, "seed {seed}: {why}");
+        spoiled += u32::from(is_said);
     }
+    assert!((1..40).contains(&spoiled), "{spoiled}");
 }
