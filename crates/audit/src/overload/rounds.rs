@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::goodput::{Misjudged, misjudged};
 use super::{OverloadClass, OverloadRamp};
 use crate::figures;
-use crate::sentence::{in_rounds, named_rounds};
+use crate::sentence::named_rounds;
 
 /// What a contender does beyond its capacity, over all rounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -120,21 +120,20 @@ struct Unsaid<'r> {
     /// The first round's text.
     why: &'r str,
     rounds: Vec<u32>,
-    /// Whether another round has other figures.
-    has_others: bool,
+    /// The round whose figures these are, where another one has others.
+    figures_of: Option<u32>,
 }
 
 impl Unsaid<'_> {
     fn text(&self, of: usize) -> String {
-        let (first, why) = (self.rounds.first().copied(), self.why);
-        let is_of_some = self.rounds.len() < of;
-        match first.filter(|_| self.has_others) {
-            Some(first) if is_of_some => {
-                let rounds = named_rounds(&self.rounds);
-                format!("{why} (in {rounds}; figures of round {first})")
-            }
-            Some(first) => format!("{why} (figures of round {first})"),
-            None => format!("{why}{}", in_some(&self.rounds, of)),
+        let rounds = in_some(&self.rounds, of);
+        let figures = self
+            .figures_of
+            .map(|round| format!("figures of round {round}"));
+        let behind: Vec<String> = rounds.into_iter().chain(figures).collect();
+        match behind.is_empty() {
+            true => self.why.to_owned(),
+            false => format!("{} ({})", self.why, behind.join("; ")),
         }
     }
 }
@@ -151,13 +150,15 @@ fn unsaid(ramps: &[OverloadRamp]) -> Vec<String> {
                 .find(|it| !it.rounds.contains(&ramp.round) && without_figures(it.why) == reason);
             match same {
                 Some(same) => {
+                    if same.why != why {
+                        same.figures_of = same.rounds.first().copied();
+                    }
                     same.rounds.push(ramp.round);
-                    same.has_others |= same.why != why;
                 }
                 None => all.push(Unsaid {
                     why,
                     rounds: vec![ramp.round],
-                    has_others: false,
+                    figures_of: None,
                 }),
             }
         }
@@ -185,12 +186,9 @@ fn without_figures(text: &str) -> String {
     reason
 }
 
-/// ` (in round 2)`, or nothing where it holds for all of them.
-fn in_some(rounds: &[u32], of: usize) -> String {
-    match rounds.len() < of {
-        true => in_rounds(rounds),
-        false => String::new(),
-    }
+/// `in round 2`; `None` where it holds for all of them.
+fn in_some(rounds: &[u32], of: usize) -> Option<String> {
+    (rounds.len() < of).then(|| format!("in {}", named_rounds(rounds)))
 }
 
 /// Why the result at twice the capacity is not known, where something else was taken as the
@@ -214,7 +212,8 @@ fn why_not_twice(
         Misjudged::TooLow(taken) => (format!("it gave {peak}/s"), taken),
         Misjudged::TooHigh(taken) => (format!("no step gave more than {peak}/s"), taken),
     };
-    let (taken, in_some) = (shown(taken), in_some(&rounds, ramps.len()));
+    let taken = shown(taken);
+    let in_some = in_some(&rounds, ramps.len()).map_or(String::new(), |it| format!(" ({it})"));
     let advised = peak.replace(',', "");
     Some(format!(
         "what it does at twice its capacity{in_some}: {gave}, and {taken}/s was taken as its \
