@@ -240,6 +240,13 @@ pub(crate) struct Kept {
     pub(crate) ended: Confirmed,
 }
 
+impl Kept {
+    /// Whether the load engine spoiled the longer trials.
+    pub(crate) fn is_spoiled(&self) -> bool {
+        matches!(self.ended, Confirmed::Spoiled { .. })
+    }
+}
+
 /// What longer trials leave of the `bounds` that a search found for a goal. A rate that they
 /// refuted is no lower bound. Where the search ended before they confirmed a lower one, the highest
 /// rate that the search itself found below all of them stands, not confirmed.

@@ -190,7 +190,7 @@ impl Progress<'_> {
             irregular,
             why,
             confirmed: kept.confirmed,
-            is_confirmation_spoiled: matches!(kept.ended, Confirmed::Spoiled { .. }),
+            is_confirmation_spoiled: kept.is_spoiled(),
             lowered_from_per_s: kept.lowered_from_per_s,
             trials: self.trials_found(goal),
         };
@@ -342,10 +342,9 @@ fn of_bounds(
 ) -> (Option<Irregular>, Option<String>) {
     let stage = progress.last_stage();
     let bounds = rates.bounds(stage);
-    let is_spoiled = matches!(kept.ended, Confirmed::Spoiled { .. });
     match (bounds.lower, bounds.upper) {
         (Some(_), Some(_)) if rates.is_inverted(stage) => (Some(Irregular::Inversion), None),
-        (Some(_), _) if is_spoiled => {
+        (Some(_), _) if kept.is_spoiled() => {
             let why = "the load engine was too late or too busy in the confirming trials";
             (Some(Irregular::GeneratorLimited), Some(why.to_owned()))
         }
@@ -454,9 +453,9 @@ fn why_capped(progress: &Progress<'_>, cap: f64, upper: Option<f64>, kept: &Kept
         Some(upper) => format!("between {} and {} requests/s", shown(cap), shown(upper)),
         None => format!("from {} requests/s on", shown(cap)),
     };
-    let confirming = match kept.ended {
-        Confirmed::Spoiled { .. } => " and in the confirming trials",
-        _ => "",
+    let confirming = match kept.is_spoiled() {
+        true => " and in the confirming trials",
+        false => "",
     };
     format!("{range}{confirming} the load engine was too late or too busy{beside}")
 }

@@ -329,7 +329,7 @@ pub(crate) fn fitted(points: &[(f64, f64)]) -> Option<Backlog> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use bakeoff_plan::{Arrival, Connect, Load};
     use bakeoff_record::{
         Attempt, ContenderKind, Course, Disturbance, DuePart, Hosts, Interval, LostHost, Pinned,
@@ -359,7 +359,7 @@ pub(crate) mod tests {
     const LABEL: &str = "find-p99-10ms-c100";
 
     /// An open loop of one second.
-    pub(crate) fn open_load(rate_per_s: f64, clients: u32) -> Load {
+    fn open_load(rate_per_s: f64, clients: u32) -> Load {
         Load {
             model: LoadModel::Open {
                 rate_per_s,
