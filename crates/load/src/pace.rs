@@ -42,7 +42,7 @@ pub(crate) struct OpenPace {
     short_at: Option<u64>,
     /// When the loop began its last wait; the maximum once that wait turned out to be none,
     /// because there were answers to read already.
-    waits_from: u64,
+    waited_from: u64,
     /// When the last answer came that the loop waited for while no place was free. What was due
     /// before it waited for the server. What was due later waited for a loop that had answers to
     /// read: the engine was behind.
@@ -72,7 +72,7 @@ impl OpenPace {
             end: u64::MAX,
             deadline,
             short_at: None,
-            waits_from: 0,
+            waited_from: 0,
             awaited: 0,
             shed: 0,
         }
@@ -184,10 +184,10 @@ impl OpenPace {
         now.saturating_sub(due.max(free_from))
     }
 
-    /// The loop has read all that there was, and waits from here on.
+    /// The loop waited from here on, and goes on to handle what that brought.
     #[inline]
-    pub(crate) fn waits(&mut self, from: u64) {
-        self.waits_from = from;
+    pub(crate) fn waited(&mut self, from: u64) {
+        self.waited_from = from;
     }
 
     /// A place on a slot's connection became free at `since`.
@@ -213,8 +213,8 @@ impl OpenPace {
         self.short_at = self.short_at.max(since.checked_sub(1));
         // Sockets are reported in the order in which they became ready: where the first answer was
         // there before the wait, the loop did not wait for those behind it either.
-        if since < self.waits_from {
-            self.waits_from = u64::MAX;
+        if since < self.waited_from {
+            self.waited_from = u64::MAX;
         } else {
             self.awaited = since;
         }
@@ -293,20 +293,20 @@ mod tests {
         pace.put_idle((7, 1), 0);
         assert_eq!(pace.take(0, any), due(0, 7, false));
         // The loop waits from 2 ms on, and what is due at 1 with it, for the answer at 3 ms.
-        pace.waits(ms(2));
+        pace.waited(ms(2));
         pace.put_idle((7, 1), ms(3));
         assert_eq!(pace.take(ms(10), any), due(1, 7, true));
         // The next answer came at 5 ms, and the loop was away until it read it at 10 ms.
-        pace.waits(ms(10));
+        pace.waited(ms(10));
         pace.put_idle((7, 1), ms(5));
         assert_eq!(pace.take(ms(11), any), due(2, 7, true), "until 3 ms");
-        pace.waits(ms(12));
+        pace.waited(ms(12));
         pace.put_idle((7, 1), ms(11));
         assert_eq!(pace.take(ms(12), any), due(3, 7, false));
         pace.put_idle((7, 1), ms(13));
         let behind = pace.take(ms(13), any);
         assert_eq!(behind, due(4, 7, false), "there was one to read before it");
-        pace.waits(ms(13));
+        pace.waited(ms(13));
         pace.put_idle((7, 1), ms(14));
         assert_eq!(pace.take(ms(14), any), due(5, 7, true));
     }

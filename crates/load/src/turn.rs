@@ -365,7 +365,7 @@ impl<'a, D: Driver> Loop<'a, D> {
     #[inline]
     fn note_late(&mut self, from: u64, now: u64) {
         if let Pace::Open(pace) = &mut self.thread.pace {
-            pace.waits(from);
+            pace.waited(from);
             let late_ns = &mut self.thread.ledger.late_ns;
             *late_ns = (*late_ns).max(pace.left_alone_ns(now));
         }
