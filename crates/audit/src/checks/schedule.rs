@@ -142,10 +142,9 @@ fn unended(subject: &Subject<'_>) -> Option<Check> {
     Some(Check::new(Code::Unended, level, text).figures(share, limit))
 }
 
-/// How late the engine was by itself: requests for which the server kept no client free do not
+/// How late the engine was by itself: requests that waited for the server to free a client do not
 /// count, and the others only until they were begun, because for a connection it is the server that
-/// is waited for.
-/// Records written before the two were counted apart hold them together.
+/// is waited for. Records written before the two were counted apart hold them together.
 fn send_lag(subject: &Subject<'_>) -> Check {
     let result = subject.result;
     let (lag, words) = match &result.schedule {
