@@ -1,6 +1,8 @@
 # make bench   an honest comparison of nginx and Caddy on this machine, in minutes
 # make bench-all   gets every server that can be had here, and measures each at everything, briefly
-# make test    everything that is tested
+# make quick   what an edit may have broken: layout, lints, rules, unit tests, invented campaigns
+# make test    everything that guards a landing
+# make night   what takes long: fuzzing, kills, the self-test, simulated campaigns, several hosts
 # Both install what they need and do not find: see tests/programs.sh.
 
 CARGO ?= cargo
@@ -8,26 +10,27 @@ PROGRAMS := $(CURDIR)/.bench/programs
 PAGE := web/dist/index.html
 PAGE_SOURCES := docs/schema/report.schema.json $(shell find web -path web/node_modules -prune \
     -o -path web/dist -prune -o -path web/made -prune -o -type f -print)
+BAKEOFF := target/work/bakeoff
 RUN = BAKEOFF_PROGRAMS="$(PROGRAMS)"
 
-.PHONY: bench bench-all build check clean deny dist fuzz lint-workflows macos msrv package page \
-    selftest site stats-check test test-page test-rust
+.PHONY: bench bench-all build check clean deny dist fuzz kills lint-workflows macos msrv night package \
+    page quick selftest site stats-check test test-page test-rust
 
 bench: build
-	@BAKEOFF_PROGRAMS="$(PROGRAMS)" BAKEOFF=target/release/bakeoff tests/programs.sh nginx caddy
-	@$(RUN) target/release/bakeoff run quick; ended=$$?; \
-	    echo 'for `bakeoff` as above: export PATH="$(CURDIR)/target/release:$$PATH" $(RUN)' >&2; \
+	@BAKEOFF_PROGRAMS="$(PROGRAMS)" BAKEOFF="$(BAKEOFF)" tests/programs.sh nginx caddy
+	@$(RUN) $(BAKEOFF) run quick; ended=$$?; \
+	    echo 'for `bakeoff` as above: export PATH="$(CURDIR)/target/work:$$PATH" $(RUN)' >&2; \
 	    exit $$ended
 
 # Into the user's cache, beside what is there; what cannot be had here is said and left out.
 bench-all: build
-	-target/release/bakeoff install --all
-	-target/release/bakeoff install caddy@2.8.4 caddy@2.11.7 nginx@1.28
-	target/release/bakeoff list
-	target/release/bakeoff run matrix --duration 2s --rounds 1
+	-$(BAKEOFF) install --all
+	-$(BAKEOFF) install caddy@2.8.4 caddy@2.11.7 nginx@1.28
+	$(BAKEOFF) list
+	$(BAKEOFF) run matrix --duration 2s --rounds 1
 
 build: $(PAGE)
-	$(CARGO) build --release --locked -p bakeoff
+	$(CARGO) build --profile work --locked -p bakeoff
 
 page: $(PAGE)
 
@@ -64,23 +67,25 @@ test-page: $(PAGE)
 	@tests/programs.sh chromium
 	tests/report/run.sh
 
-# Each parser of outside bytes meets random ones: a smoke run here, `make fuzz FUZZ_SECONDS=600`
-# to search. Coverage by stable flags, so that no other toolchain is needed.
-FUZZ_SECONDS ?= 3
-FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
+# A search for bytes that break a parser, with coverage: by stable flags, so that no other toolchain
+# is needed. `make test` replays known and changed inputs through the same checks.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS := $(filter-out lib main,$(basename $(notdir $(wildcard fuzz/src/*.rs))))
+HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table -Cdebug-assertions -Coverflow-checks
 
 fuzz:
-	cd fuzz && RUSTFLAGS="$(FUZZ_FLAGS)" $(CARGO) build --release --locked \
-	    --target $(shell rustc -vV | sed -n 's/^host: //p')
-	@printf '%s\n' $(FUZZ_TARGETS) | xargs -P "$$(nproc)" -n 1 fuzz/one.sh $(FUZZ_SECONDS)
+	RUSTFLAGS="$(FUZZ_FLAGS)" $(CARGO) build --profile fuzz --locked -p bakeoff-fuzz \
+	    --features search --target $(HOST)
+	@printf '%s\n' $(FUZZ_TARGETS) | \
+	    xargs -P "$$(nproc)" -n 1 fuzz/one.sh target/$(HOST)/fuzz/fuzz $(FUZZ_SECONDS)
 
 # What the rules of comparisons claim, held against simulated campaigns: coverage of intervals,
 # false winners, power. Prints the figures and fails beyond the limits; minutes.
 stats-check:
-	$(CARGO) test --release --locked -p bakeoff-stats --test check -- \
+	$(CARGO) test --release --locked -p bakeoff-stats --test it check -- \
 	    --ignored --nocapture --test-threads 1
 
 # Each crate as it would be published; `packaging/crates.sh verify` also compiles each on its own.
@@ -124,7 +129,7 @@ lint-workflows:
 # The judge judged: every fault five times, and 40 pairs of equal servers, on an idle machine; an
 # hour at most. A part of `make test` is in tests/e2e/selftest.rs.
 selftest: build
-	target/release/bakeoff selftest --format md --output docs/selftest.md
+	$(BAKEOFF) selftest --format md --output docs/selftest.md
 
 clean:
 	$(CARGO) clean
@@ -142,7 +147,8 @@ PERF_TOOLS := $(addprefix $(PERF_FOLDER)/,delay floor launch spin)
 
 .PHONY: instructions perf perf-tools
 
-perf: build perf-tools
+perf: perf-tools $(PAGE)
+	$(CARGO) build --release --locked -p bakeoff
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx openssl wrk h2load ab $(PERF_PEERS)
 	PATH="$(PROGRAMS)/bin:$$PATH" python3 -B perf/run.py $(PERF)
 
@@ -154,6 +160,7 @@ $(PERF_FOLDER)/%: perf/$$*/$$*.c perf/canned.h
 	@mkdir -p $(@D)
 	cc -O2 -std=gnu17 -Wall -Wextra -Werror -o $@ $<
 
-instructions: build
+instructions:
 	@tests/programs.sh valgrind
+	$(CARGO) build --release --locked -p bakeoff-instructions
 	perf/callgrind.sh

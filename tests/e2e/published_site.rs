@@ -8,10 +8,9 @@ use std::time::Duration;
 use bakeoff_plan::{Arrival, Load, Overload};
 use bakeoff_record::{Record, RecordFolder};
 
-use crate::support::scene::Scene;
+pub(crate) use bakeoff_testing as made_up;
 
-#[path = "../../crates/report/tests/support/mod.rs"]
-pub(crate) mod made_up;
+use crate::support::scene::Scene;
 
 /// A small campaign.
 fn record() -> Record {

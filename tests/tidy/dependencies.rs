@@ -14,7 +14,7 @@ use crate::files::root;
 use crate::rules::Offence;
 
 /// Lock files that name what is built.
-const LOCKS: [&str; 2] = ["Cargo.lock", "fuzz/Cargo.lock"];
+const LOCKS: [&str; 1] = ["Cargo.lock"];
 /// End of the address of the one registry.
 const REGISTRY: &str = "/crates.io-index";
 /// Fewer crates than this were never locked: the file was not understood.

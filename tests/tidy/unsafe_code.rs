@@ -15,7 +15,7 @@ const COUNTS: [(&str, usize); 6] = [
     ("crates/probe", 3),
     ("crates/stage", 18),
     ("crates/udp", 6),
-    ("crates/wire", 10),
+    ("crates/wire", 5),
 ];
 /// Lines above a block in which its reason must be.
 const REASON_WITHIN: usize = 6;

@@ -11,9 +11,6 @@
     reason = "a program, unlike the pure library"
 )]
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
 use bakeoff_plan::Protocol;
 use bakeoff_report::{MarkdownOptions, TextOptions, csv, html, json, markdown, text, view};
 
@@ -29,24 +26,24 @@ fn main() -> std::io::Result<()> {
     let size = std::env::var("SIZE").unwrap_or_default();
     let constant = std::env::var("LOAD").is_ok_and(|load| load == "constant");
     let mut record = match named {
-        _ if constant => support::record_at_constant_rate(),
-        Some(protocol) => support::record_over(protocol),
-        None if size == "large" => support::large(),
-        None if rounds > 3 => support::campaign(rounds),
-        None => support::record_of_rounds(rounds),
+        _ if constant => bakeoff_testing::record_at_constant_rate(),
+        Some(protocol) => bakeoff_testing::record_over(protocol),
+        None if size == "large" => bakeoff_testing::large(),
+        None if rounds > 3 => bakeoff_testing::campaign(rounds),
+        None => bakeoff_testing::record_of_rounds(rounds),
     };
     if std::env::var("HOSTS").is_ok_and(|hosts| hosts == "several") {
-        support::measure_links(&mut record);
+        bakeoff_testing::measure_links(&mut record);
     }
     if std::env::var("STOPPED").is_ok_and(|stopped| stopped == "halfway") {
         record.trials.truncate(record.trials.len() / 2);
     }
     if let Ok(name) = std::env::var("LATE") {
-        support::answer_late(&mut record, &name);
+        bakeoff_testing::answer_late(&mut record, &name);
     }
-    record.machine.settings = Some(support::settings());
+    record.machine.settings = Some(bakeoff_testing::settings());
     if let Ok(name) = std::env::var("FAILED") {
-        support::fail(&mut record, &name);
+        bakeoff_testing::fail(&mut record, &name);
     }
     let start = std::time::Instant::now();
     let mut report = view(&record);

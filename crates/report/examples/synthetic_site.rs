@@ -8,9 +8,6 @@
     reason = "a program, unlike the pure library"
 )]
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
 use std::path::Path;
 
 use bakeoff_plan::Protocol;
@@ -35,10 +32,10 @@ fn main() -> std::io::Result<()> {
         Ok(())
     };
     let patterns = [
-        ("proxies", support::campaign(7)),
-        ("over http/2", support::record_over(Protocol::H2)),
-        ("constant rate", support::record_at_constant_rate()),
-        ("nightly", support::record()),
+        ("proxies", bakeoff_testing::campaign(7)),
+        ("over http/2", bakeoff_testing::record_over(Protocol::H2)),
+        ("constant rate", bakeoff_testing::record_at_constant_rate()),
+        ("nightly", bakeoff_testing::record()),
     ];
     let mut records = Vec::new();
     for number in 0..count {

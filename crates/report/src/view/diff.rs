@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use bakeoff_record::{ConfigChange, ConfigFile, ContenderKind, Record, ServerFacts, TrialRecord};
+use diffy::{DiffOptions, Line};
 use schemars::JsonSchema;
 use serde::Serialize;
-use similar::TextDiff;
 
 /// Lines around a change that are shown with it.
 const CONTEXT: usize = 3;
@@ -86,15 +86,16 @@ fn compare(left: &TrialRecord, right: &TrialRecord) -> Option<ConfigDiff> {
         return None;
     }
     let (old, new) = (as_written(old), as_written(new));
-    let diff = TextDiff::from_lines(&old, &new);
-    let changes = diff.iter_all_changes();
-    let changed = changes
-        .filter(|change| change.tag() != similar::ChangeTag::Equal)
+    let mut options = DiffOptions::new();
+    options
+        .set_context_len(CONTEXT)
+        .set_original_filename(left.contender.clone())
+        .set_modified_filename(right.contender.clone());
+    let patch = options.create_patch(&old, &new);
+    let lines = patch.hunks().iter().flat_map(|hunk| hunk.lines());
+    let changed = lines
+        .filter(|line| !matches!(line, Line::Context(_)))
         .count();
-    let mut unified = diff.unified_diff();
-    unified
-        .context_radius(CONTEXT)
-        .header(&left.contender, &right.contender);
     (changed > 0).then(|| ConfigDiff {
         server: right
             .server
@@ -104,7 +105,7 @@ fn compare(left: &TrialRecord, right: &TrialRecord) -> Option<ConfigDiff> {
         first: left.contender.clone(),
         second: right.contender.clone(),
         changed,
-        text: unified.to_string(),
+        text: patch.to_string(),
     })
 }
 

@@ -1,0 +1,10 @@
+//! The built-in upstream over each protocol, asked by clients that share no code with it.
+
+mod demand;
+mod fastcgi;
+mod files;
+mod h2;
+mod h3;
+mod secure;
+mod serve;
+mod support;

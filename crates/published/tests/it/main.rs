@@ -1,0 +1,6 @@
+//! The readers of results that other tools print and that others publish.
+
+mod doubt;
+mod readers;
+mod support;
+mod tables;

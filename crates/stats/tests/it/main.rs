@@ -1,0 +1,4 @@
+//! The arithmetic against known values and simulated campaigns.
+
+mod check;
+mod vectors;

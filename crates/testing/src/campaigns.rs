@@ -1,0 +1,213 @@
+//! Made-up campaigns of other sizes: one of seven rounds with a control, an open loop and lower
+//! bounds, and one of a thousand trials.
+
+use bakeoff_plan::{Arrival, ConfigSource, Contender, Load, LoadModel, Plan, ServerChoice};
+use bakeoff_record::{
+    ConfigFile, ContenderKind, Hosts, LinkFacts, Record, Step, TrialEnd, TrialRecord, When,
+};
+
+use super::{
+    contender, load, machine, plan, references, seed_of, traffic, trial, unmeasured, workload,
+};
+
+/// Requests per second of the open loop, which every contender can carry.
+const OPEN_RATE: f64 = 4_000.0;
+
+/// Three contenders and a control at two workloads, in closed loops of 10 and 200 clients and an
+/// open loop, in `rounds` rounds. nginx-optimized comes near the yardstick's rate, so that its own
+/// is a lower bound; the server of nginx-default fails requests of 200 clients.
+pub fn campaign(rounds: u32) -> Record {
+    let mut plan = plan(rounds);
+    plan.loads.push(open_loop());
+    plan.contenders[1].name = "nginx-optimized".into();
+    let mut record = with_trials(plan, true);
+    for trial in &mut record.trials {
+        let fast = trial.contender == "nginx-optimized" && trial.workload == "synthetic";
+        if fast && matches!(trial.load.model, LoadModel::Closed { .. }) {
+            near_the_yardstick(trial);
+        }
+    }
+    record
+}
+
+/// At least a thousand trials: five contenders and a control at five workloads and four loads in
+/// eight rounds. Each trial has a configuration with a port and a folder of its own.
+pub fn large() -> Record {
+    let mut plan = plan(8);
+    let names = ["apache-default", "haproxy-default", "envoy-default"];
+    let more = names.map(|name| contender(name, name.split('-').next().unwrap_or(name), "default"));
+    plan.contenders.truncate(2);
+    plan.contenders.extend(more);
+    for name in ["html-small", "html-large", "api"] {
+        plan.workloads
+            .push(workload(name, "The server serves a file.", false));
+    }
+    plan.loads = vec![load(25), load(50), load(100), open_loop()];
+    let mut record = with_trials(plan, true);
+    for (index, trial) in record.trials.iter_mut().enumerate() {
+        own_configuration(trial, index);
+    }
+    record
+}
+
+fn open_loop() -> Load {
+    let mut open = load(50);
+    open.model = LoadModel::Open {
+        rate_per_s: OPEN_RATE,
+        arrival: Arrival::Poisson,
+        clients: 50,
+    };
+    open
+}
+
+fn with_trials(plan: Plan, has_control: bool) -> Record {
+    let mut trials = Vec::new();
+    for round in 1..=plan.rounds {
+        for workload in &plan.workloads {
+            for load in &plan.loads {
+                for contender in &plan.contenders {
+                    trials.push(trial(round, contender, workload, load));
+                }
+                let first = plan.contenders.first().filter(|_| has_control);
+                trials.extend(first.map(|first| {
+                    let control = again(first);
+                    let mut trial = trial(round, &control, workload, load);
+                    trial.kind = ContenderKind::Control;
+                    trial
+                }));
+                trials.extend(references(round, workload, load));
+            }
+        }
+    }
+    for (index, trial) in trials.iter_mut().enumerate() {
+        trial.index = index;
+        let is_open = matches!(trial.load.model, LoadModel::Open { .. });
+        if let Some(result) = trial.result.as_mut().filter(|_| is_open) {
+            traffic::drain(result);
+        }
+    }
+    Record {
+        plan,
+        machine: machine(),
+        trials,
+        confirming: Vec::new(),
+        is_copy: false,
+    }
+}
+
+/// The contender once more, under the control's name.
+fn again(contender: &Contender) -> Contender {
+    let mut control = contender.clone();
+    control.name = format!("{}~", contender.name);
+    if let ServerChoice::Program { config, .. } = &mut control.server {
+        *config = ConfigSource::Variant("default".into());
+    }
+    control
+}
+
+/// Makes the rate 91 % of the yardstick's, with a processor that is not used up.
+fn near_the_yardstick(trial: &mut TrialRecord) {
+    let seed = seed_of(&[&trial.contender, &trial.workload], trial.round);
+    let mut shape = super::shape(&trial.contender, &trial.workload, trial.load.clients());
+    shape.rate = 84_000.0 * (1.0 + ((seed % 41) as f64 - 20.0) / 1000.0);
+    shape.cores = 0.9;
+    let result = traffic::result(&trial.load, &shape, seed);
+    trial.usage = super::usage::usage(&shape, result.requests.completed, false);
+    trial.result = Some(result);
+}
+
+/// Lets a contender answer 20 requests a second at `synthetic`, too few for a p99.
+pub fn slow_down(record: &mut Record, contender: &str) {
+    for trial in &mut record.trials {
+        let is_closed = matches!(trial.load.model, LoadModel::Closed { .. });
+        if trial.contender != contender || trial.workload != "synthetic" || !is_closed {
+            continue;
+        }
+        let seed = seed_of(&[&trial.contender, &trial.workload], trial.round);
+        let mut shape = super::shape(&trial.contender, &trial.workload, trial.load.clients());
+        (shape.rate, shape.cores) = (20.0, 0.05);
+        let result = traffic::result(&trial.load, &shape, seed);
+        trial.usage = super::usage::usage(&shape, result.requests.completed, false);
+        trial.result = Some(result);
+    }
+}
+
+/// A configuration as a real trial has it: with a port and a folder of its own.
+fn own_configuration(trial: &mut TrialRecord, index: usize) {
+    let Some(server) = &mut trial.server else {
+        return;
+    };
+    let port = (20_000 + index).to_string();
+    let run = format!("/tmp/bakeoff-1234/trial-{index}/run");
+    let lines: String = (0..40)
+        .map(|line| format!("    setting_{line} {}:{line};\n", server.server))
+        .collect();
+    server.command.push(format!("{run}/server.conf"));
+    server.address = format!("127.0.0.1:{port}");
+    server.configs = vec![ConfigFile {
+        path: format!("logs/{}/server.conf", trial.id),
+        text: format!("pid {run}/server.pid;\nlisten 127.0.0.1:{port};\n{lines}"),
+        filled: [
+            ("run".to_owned(), run.clone()),
+            ("port".to_owned(), port.clone()),
+        ]
+        .into(),
+    }];
+    for answer in &mut trial.answers {
+        answer.headers.push((
+            "Date".into(),
+            format!("Sat, 21 Nov 2026 04:{:02}:00 GMT", index % 60),
+        ));
+        answer
+            .headers
+            .push(("Server".into(), server.server.clone()));
+    }
+}
+
+/// Lets the servers of a contender give no answer for 30 s after each load.
+pub fn answer_late(record: &mut Record, contender: &str) {
+    let trials = record.trials.iter_mut();
+    for trial in trials.filter(|it| it.contender == contender) {
+        trial.answers.retain(|it| it.when != When::After);
+        let mut steps = trial.course.steps.iter_mut();
+        if let Some(asked) = steps.find(|it| it.step == Step::CheckAgain) {
+            asked.took_s = 30.0;
+        }
+    }
+}
+
+/// Lets the servers of a contender end before they answer, in every trial.
+pub fn fail(record: &mut Record, contender: &str) {
+    let trials = record.trials.iter_mut();
+    for trial in trials.filter(|it| it.contender == contender) {
+        unmeasured(trial);
+        trial.end = TrialEnd::Failed {
+            step: Step::Start,
+            cause: "the server ended with exit status 1 before it answered".into(),
+            message: None,
+        };
+    }
+}
+
+/// Gives each trial what links to two generators carried, of which the first was measured twice
+/// and has changed.
+pub fn measure_links(record: &mut Record) {
+    let link = |to: &str, bits_per_s, when| LinkFacts {
+        from: vec!["sut".to_owned()],
+        to: vec![to.to_owned()],
+        bits_per_s,
+        at_least: to == "g2",
+        rtt_ns: Some(120_000),
+        when,
+    };
+    for trial in &mut record.trials {
+        trial.course.hosts = Some(Hosts {
+            links: vec![
+                link("g1", 96e6, When::Before),
+                link("g2", 9.5e9, When::Before),
+                link("g1", 80e6, When::After),
+            ],
+            ..Hosts::default()
+        });
+    }
+}

@@ -1,8 +1,0 @@
-//! Any text read as a user's own configuration of each server: something is found or nothing, never
-//! a panic, and all that is found has its line.
-
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &str| bakeoff_stage::fuzzing::found(text));

@@ -1,0 +1,5 @@
+//! What a server says of its own counters, as any bytes: read or refused, never a panic.
+
+pub(crate) fn check(data: &[u8]) {
+    bakeoff_probe::fuzzing::counters(data);
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Builds the tests as `cargo test` does, and runs several test programs at once.
+
+    tests/run.py            all of them, and the examples in the documentation of crates
+    tests/run.py --quick    unit tests, rules, replayed inputs and invented campaigns
+
+Many tests wait: for a server, a silence, their turn. cargo runs one test program after the other,
+so a machine would be idle for much of the time. Prints what each program printed, once it has
+ended, and at last how many tests there were. Leaves with 1 if one failed or took too long.
+"""
+
+import argparse
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TEST = [*shlex.split(os.environ.get("CARGO", "cargo")), "test", "--workspace", "--locked"]
+QUICK = ["--lib", "--bins", *(f"--test={name}" for name in ("tidy", "replay", "campaigns"))]
+# The end-to-end tests take longest and mostly wait: they begin first, on threads of their own
+# number. tests/e2e/support/turns.rs says how many of them have processes at a time.
+LONG = {"e2e": "48"}
+AT_ONCE = 3
+# One that hangs is to fail here, not where all tests are ended.
+LONGEST_S = 900
+COUNTS = re.compile(r"^test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A test program that cargo has built."""
+
+    file: str
+    name: str
+    source: Path
+    crate: Path
+
+
+def build(options: list[str]) -> list[Program]:
+    """Compiles the tests. Leaves as cargo does where one does not compile."""
+    command = [*TEST, *options, "--no-run", "--message-format", "json-render-diagnostics"]
+    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if built.returncode != 0:
+        sys.exit(built.returncode)
+    messages = [json.loads(line) for line in built.stdout.splitlines() if line.startswith("{")]
+    programs = [
+        Program(
+            file=message["executable"],
+            name=message["target"]["name"],
+            source=Path(message["target"]["src_path"]).relative_to(ROOT),
+            crate=Path(message["manifest_path"]).parent,
+        )
+        for message in messages
+        if message["reason"] == "compiler-artifact"
+        and message["profile"]["test"]
+        and message["executable"]
+    ]
+    return sorted(programs, key=lambda program: program.name not in LONG)
+
+
+def environment() -> dict[str, str]:
+    """What cargo would set: the tests' programs are not started by it."""
+    settings = tomllib.loads((ROOT / ".cargo/config.toml").read_text())
+    return {**os.environ, **settings["env"]}
+
+
+def run(program: Program, variables: dict[str, str]) -> tuple[bool, str]:
+    """Whether all its tests passed, and what it printed."""
+    if program.name in LONG:
+        variables = {**variables, "RUST_TEST_THREADS": LONG[program.name]}
+    try:
+        ended = subprocess.run(
+            [program.file],
+            cwd=program.crate,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=LONGEST_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as late:
+        printed = (late.stdout or b"").decode(errors="replace")
+        return False, f"{printed}\nended after {LONGEST_S} s: a test hangs\n"
+    return ended.returncode == 0, ended.stdout
+
+
+def run_all(programs: list[Program]) -> Iterator[tuple[Program, bool, str]]:
+    """Runs them, and yields each as it ends."""
+    variables = environment()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        ends = {pool.submit(run, program, variables): program for program in programs}
+        try:
+            for end in as_completed(ends):
+                yield ends[end], *end.result()
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            sys.exit(130)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="without what takes minutes")
+    is_quick = parser.parse_args().quick
+    programs = build(QUICK if is_quick else [])
+    if not programs:
+        print("cargo built no test program: there is nothing that could fail", file=sys.stderr)
+        return 1
+    passed_in_all = failed_in_all = ignored_in_all = 0
+    failed_programs = []
+    for program, has_passed, printed in run_all(programs):
+        print(f"     Running {program.source}\n{printed}", end="", flush=True)
+        for passed, failed, ignored in COUNTS.findall(printed):
+            passed_in_all += int(passed)
+            failed_in_all += int(failed)
+            ignored_in_all += int(ignored)
+        if not has_passed:
+            failed_programs.append(str(program.source))
+    print(f"tests: {passed_in_all} passed, {failed_in_all} failed, {ignored_in_all} skipped")
+    if failed_programs:
+        print("failed: " + ", ".join(sorted(failed_programs)), file=sys.stderr)
+        return 1
+    if is_quick:
+        return 0
+    return subprocess.run([*TEST, "--doc"], cwd=ROOT, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
