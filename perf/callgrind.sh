@@ -2,17 +2,16 @@
 # Instructions that the load engine spends on one more request in user space: a number that no
 # other load on the machine moves much, held below the budget in perf/budget.txt.
 #
-#   perf/callgrind.sh [path of bakeoff]
+#   perf/callgrind.sh [path of instructions, see perf/instructions]
 #
 # Two runs that differ only in their count of requests, under callgrind, against the yardstick
 # outside of it: the difference leaves out start, connections and report. The kernel's share,
 # the larger one, is not in it: `make perf` measures that.
 set -eu
 cd "$(dirname "$0")/.."
-bakeoff=${1:-target/release/bakeoff}
+program=${1:-target/release/instructions}
 few=20000
 many=40000
-clients=50
 folder=$(mktemp -d)
 server=
 trap 'if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; fi; rm -rf "$folder"' EXIT
@@ -20,10 +19,13 @@ trap 'exit 130' INT TERM
 
 say() { printf '%s\n' "$*"; }
 
-"$bakeoff" yardstick --threads 1 >"$folder/yardstick" 2>&1 &
+mkfifo "$folder/held"
+"$program" yardstick <"$folder/held" >"$folder/yardstick" 2>&1 &
 server=$!
+# The yardstick serves until this end is closed: also where this script is killed.
+exec 3>"$folder/held"
 tries=0
-until [ -n "$(sed -n "s/^listening on //p" "$folder/yardstick" 2>/dev/null)" ]; do
+until [ -s "$folder/yardstick" ]; do
     tries=$((tries + 1))
     if [ "$tries" -gt 100 ]; then
         say "the yardstick did not start:"
@@ -32,20 +34,18 @@ until [ -n "$(sed -n "s/^listening on //p" "$folder/yardstick" 2>/dev/null)" ]; 
     fi
     sleep 0.05
 done
-url=http://$(sed -n 's/^listening on //p' "$folder/yardstick")/
+address=$(cat "$folder/yardstick")
 
 # instructions COUNT: the total of a run of COUNT requests.
 instructions() {
     if ! timeout 120 valgrind --tool=callgrind --callgrind-out-file="$folder/out" \
-        "$bakeoff" load "$url" --requests "$1" --clients "$clients" --threads 1 --json \
-        >"$folder/report" 2>"$folder/valgrind"; then
+        "$program" load "$address" "$1" >"$folder/report" 2>"$folder/valgrind" 3>&-; then
         say "failed under callgrind:" >&2
         tail -n 20 "$folder/valgrind" >&2
         exit 1
     fi
-    if ! grep -q "\"ok\": $1\b" "$folder/report"; then
-        say "expected $1 requests, all of them ok; the report tells another story:" >&2
-        cat "$folder/report" >&2
+    if [ "$(cat "$folder/report")" != "$1" ]; then
+        say "expected $1 requests, all of them ok, not $(cat "$folder/report")" >&2
         exit 1
     fi
     sed -n 's/^totals: \([0-9]*\).*/\1/p' "$folder/out"
@@ -64,7 +64,7 @@ budget=$(sed -n 's/^\([0-9][0-9]*\).*/\1/p' perf/budget.txt)
 say "instructions per request: $each (budget $budget)"
 if [ "$each" -gt "$budget" ]; then
     say "more than perf/budget.txt allows: find out what they are spent on with"
-    say "  valgrind --tool=callgrind $bakeoff load URL --requests $many, then callgrind_annotate"
+    say "  valgrind --tool=callgrind $program load ADDRESS $many, then callgrind_annotate"
     exit 1
 fi
 if [ "$each" -le 0 ]; then
