@@ -2,9 +2,10 @@
 """Builds the documentation as a site: docs/site.py BAKEOFF MDBOOK FOLDER
 
 Pages are those of the repository, at the paths that they have there, so that links between them work in
-both. The reference is written from what it is about: the help of the program BAKEOFF, the schemas, the
-checks and limits in crates/audit, and the types of the record. After MDBOOK has built the site in FOLDER,
-every link in it that leads to a page or a heading is followed, and one that leads nowhere is an error.
+both. docs/README.md lists them, in the order of the site. The reference is written from what it is about: the
+help of the program BAKEOFF, the schemas, the checks and limits in crates/audit, and the types of the record.
+After MDBOOK has built the site in FOLDER, every link in it that leads to a page or a heading is followed. A
+link that leads nowhere is an error, and so is a page in docs/ that docs/README.md does not list.
 """
 
 import html.parser
@@ -18,70 +19,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 ROOT = Path(__file__).resolve().parent.parent
-SUMMARY = [
-    ("", [("README.md", "bakeoff")]),
-    ("Tutorial", [("docs/tutorial.md", "Ten minutes to a decision")]),
-    (
-        "How to",
-        [
-            ("docs/how-to/nginx.md", "Measure your nginx.conf"),
-            ("docs/how-to/app.md", "Measure your app"),
-            ("docs/how-to/ci.md", "Compare two versions in CI"),
-            ("docs/how-to/two-hosts.md", "Load from a second host"),
-            ("docs/how-to/publish.md", "Publish what you found"),
-            ("docs/install.md", "Install servers"),
-            ("docs/try.md", "Look into configuration files"),
-            ("docs/race.md", "Race anything"),
-            ("docs/find.md", "Find the highest rate"),
-            ("docs/overload.md", "Go beyond the capacity"),
-            ("docs/confirm.md", "Confirm a bottleneck"),
-            ("docs/gates.md", "Gates"),
-            ("docs/history.md", "Follow numbers over many records"),
-            ("docs/metrics.md", "Watch a run with Prometheus"),
-            ("docs/hosts.md", "Many hosts"),
-            ("docs/audit.md", "Judge published results"),
-            ("docs/site.md", "A site of many records"),
-        ],
-    ),
-    (
-        "Reference",
-        [
-            ("reference/commands.md", "Commands and flags"),
-            ("reference/plan-keys.md", "Keys of plan files"),
-            ("reference/workload-keys.md", "Keys of workload files"),
-            ("reference/hosts-keys.md", "Keys of hosts files"),
-            ("reference/checks.md", "Checks and limits"),
-            ("reference/record-fields.md", "Fields of the record"),
-            ("reference/report-fields.md", "Fields of the report"),
-            ("docs/plan-files.md", "Plan files, explained"),
-            ("docs/record.md", "The record, explained"),
-            ("docs/report.md", "The report, explained"),
-            ("servers/README.md", "Server folders"),
-            ("docs/glossary.md", "Glossary"),
-            ("SECURITY.md", "Security, and what is written where"),
-            ("CHANGELOG.md", "Changes"),
-        ],
-    ),
-    (
-        "Explanation",
-        [
-            ("docs/method.md", "Method"),
-            ("docs/selftest.md", "Self-test"),
-            ("docs/http1.md", "HTTP/1.1"),
-            ("docs/http2.md", "HTTP/2"),
-            ("docs/http3.md", "HTTP/3"),
-            ("docs/performance.md", "Performance of bakeoff"),
-            ("docs/experiments/README.md", "Published comparisons, repeated"),
-            ("docs/experiments/hotdog.md", "hotdog"),
-            ("docs/experiments/hotdog-builds.md", "hotdog-builds"),
-            ("docs/experiments/vegeta.md", "vegeta"),
-            ("docs/experiments/h2load-2020.md", "h2load-2020"),
-            ("docs/experiments/real-files.md", "Real files"),
-            ("ARCHITECTURE.md", "Architecture"),
-            ("CONTRIBUTING.md", "Contributing"),
-        ],
-    ),
-]
+MAP = "docs/README.md"
 BOOK = """[book]
 title = "bakeoff"
 language = "en"
@@ -313,9 +251,24 @@ def broken(site):
                 yield f"{path.relative_to(site.resolve())}: {link}"
 
 
-def source_links(text, page):
-    """Links to what is no page of the site are shown as the path in the repository."""
-    pages = {path for _, chapters in SUMMARY for path, _ in chapters}
+def listed():
+    """Parts of docs/README.md, each with the path and the title of its pages."""
+    parts = [("", [("README.md", "bakeoff"), (MAP, "All pages")])]
+    for line in (ROOT / MAP).read_text().splitlines():
+        if line.startswith("## "):
+            parts.append((line[3:], []))
+        elif match := re.match(r"- \[(.+?)\]\((\S+?)\)", line):
+            path = os.path.normpath(os.path.join("docs", match[2]))
+            parts[-1][1].append((path, match[1]))
+    pages = {path for _, chapters in parts for path, _ in chapters}
+    there = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
+    if there - pages:
+        sys.exit(f"{MAP} does not list {', '.join(sorted(there - pages))}")
+    return parts
+
+
+def source_links(text, page, pages):
+    """Shows links to files that are not among the site's pages as paths in the repository."""
 
     def replaced(match):
         said, target = match[1], match[2]
@@ -349,11 +302,15 @@ def main():
             "docs/schema/report.schema.json", "Fields of the report", "field"
         ),
     }
+    parts = listed()
+    pages = {path for _, chapters in parts for path, _ in chapters}
+    reference = next(chapters for part, chapters in parts if part == "Reference")
+    reference[:0] = [(path, text.split("\n")[0][2:]) for path, text in made.items()]
     lines = ["# Summary\n"]
-    for part, chapters in SUMMARY:
+    for part, chapters in parts:
         lines.append(f"# {part}\n" if part else "")
         for path, title in chapters:
-            text = made.get(path) or source_links((ROOT / path).read_text(), path)
+            text = made.get(path) or source_links((ROOT / path).read_text(), path, pages)
             target = source / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
