@@ -3,7 +3,7 @@
 
 Pages are those of the repository, at the paths that they have there, so that links between them work in
 both. docs/README.md lists them, in the order of the site. The reference is written from what it is about: the
-help of the program BAKEOFF, the schemas, the checks and limits in crates/audit, and the types of the record.
+help of the program BAKEOFF, the schemas, and the types of the record.
 After MDBOOK has built the site in FOLDER, every link in it that leads to a page or a heading is followed. A
 link that leads nowhere is an error, and so is a page in docs/ that docs/README.md does not list.
 """
@@ -133,9 +133,6 @@ def schema_page(path, title, head):
     return "\n".join(out)
 
 
-# Checks and limits, from crates/audit.
-
-
 def documented(text, pattern):
     """Doc comments and what follows them, where the pattern matches that line."""
     found, comment = [], []
@@ -150,37 +147,6 @@ def documented(text, pattern):
         if not line.startswith("#["):
             comment = []
     return found
-
-
-def checks():
-    code = (ROOT / "crates/audit/src/code.rs").read_text()
-    says = {m[1]: text for m, text in documented(code, r"(\w+)(?:\(&'static str\))?,$")}
-    guards = {m[1]: m[2] for m in re.finditer(r"const (\w+): &\[Number\] = (.*?);", code)}
-    guards["STEADY"] = guards["SOUND"]
-    rows = []
-    for match in re.finditer(r'Self::(\w+) => \("([a-z-]+)", "(R\d+)", (\w+)\)', code):
-        variant, name, rule, guard = match.groups()
-        numbers = re.findall(r"Number::(\w+)", guards[guard])
-        named = "all" if "ALL" in numbers else ", ".join(number.lower() for number in numbers)
-        rows.append([f"`{name}`", rule, named, cell(says[variant])])
-    limits = []
-    source = (ROOT / "crates/audit/src/limits.rs").read_text()
-    for match, text in documented(source, r"pub const (\w+): \w+ = (.*);"):
-        rule, _, text = text.partition(": ") if re.match(r"R\d+", text) else ("", "", text)
-        name = match[1].lower().replace("_", " ")
-        value = match[2].replace("_", "").strip("()")
-        limits.append([name, f"`{value}`", rule, cell(text)])
-    if len(rows) < 40 or len(limits) < 40:
-        sys.exit("the checks in crates/audit/src were not understood")
-    return "\n".join([
-        "# Checks and limits\n",
-        "Every verdict comes from these checks. The requirement is that of "
-        "[the method](../docs/method.md). If a check cannot run, the numbers that it guards are in "
-        "doubt.\n",
-        table(["check", "requirement", "guards", "looks at"], rows),
-        "## Limits\n",
-        table(["limit", "value", "requirement", ""], limits),
-    ])
 
 
 # Fields of the record, from its types.
@@ -296,7 +262,6 @@ def main():
         "reference/hosts-keys.md": schema_page(
             "docs/schema/hosts.schema.json", "Keys of hosts files", "key"
         ),
-        "reference/checks.md": checks(),
         "reference/record-fields.md": record_fields(),
         "reference/report-fields.md": schema_page(
             "docs/schema/report.schema.json", "Fields of the report", "field"

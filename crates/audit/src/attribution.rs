@@ -1,4 +1,4 @@
-//! What held the rate down (R34): names from the method's table, each with its figures.
+//! What held the rate down (R34): names from the table of `docs/checks.md`, each with its figures.
 //!
 //! A first form: it names what the record's counters show and infers nothing from the absence of
 //! one. "unknown" is a legal answer; "confirmed" takes an experiment (R35), which
@@ -19,6 +19,7 @@ use crate::limits::{
     BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, SERVER_PACED,
     SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
 };
+use crate::reference::CAUSES;
 use crate::subject::{ReferenceRates, Subject};
 
 /// Both the server and the engine had no time to spare.
@@ -115,6 +116,10 @@ fn causes(subject: &Subject<'_>) -> Vec<Cause> {
 }
 
 fn cause(name: &'static str, text: String) -> Option<Cause> {
+    debug_assert!(
+        CAUSES.iter().any(|known| known.0 == name),
+        "docs/checks.md does not have the bottleneck {name}"
+    );
     Some(Cause { name, text })
 }
 

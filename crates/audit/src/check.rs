@@ -1,16 +1,17 @@
-//! One figure held against one limit, and what that does to each number.
+//! A check: one figure, its limit, and the result for each number.
 
 use serde::{Serialize, Serializer};
 
 use crate::code::Code;
 use crate::number::Number;
+use crate::reference::declares;
 
-/// One figure held against one limit.
+/// One figure compared with one limit.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Check {
     /// Which check.
     pub code: Code,
-    /// Requirement in `docs/method.md`, such as `R17`.
+    /// Requirement in `docs/checks.md`, such as `R17`.
     pub rule: &'static str,
     /// Its result for the number that it weakens most.
     pub level: Level,
@@ -66,7 +67,7 @@ impl Check {
             code,
             rule: code.rule(),
             level,
-            numbers: numbers.collect(),
+            numbers: declared(code, numbers.collect()),
             value: None,
             limit: None,
             text: text.into(),
@@ -83,8 +84,8 @@ impl Check {
         let worst = numbers.iter().map(|(_, level)| *level).max();
         Self {
             level: worst.unwrap_or(Level::Note),
-            numbers,
-            ..Self::new(code, Level::Note, text)
+            numbers: declared(code, numbers),
+            ..Self::passed(code, text)
         }
     }
 
@@ -124,6 +125,17 @@ impl Check {
         let worst = self.numbers.iter().map(|(_, level)| *level).max();
         self.level = worst.unwrap_or(self.level);
     }
+}
+
+/// The results as they are; each is in the reference of checks.
+fn declared(code: Code, numbers: Vec<(Number, Level)>) -> Vec<(Number, Level)> {
+    debug_assert!(
+        numbers
+            .iter()
+            .all(|(number, level)| declares(code, *number, *level)),
+        "docs/checks.md does not have this result of {code}: {numbers:?}"
+    );
+    numbers
 }
 
 fn as_object<S: Serializer>(numbers: &[(Number, Level)], serializer: S) -> Result<S::Ok, S::Error> {

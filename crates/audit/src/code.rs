@@ -127,18 +127,19 @@ pub enum Code {
     Equal(&'static str),
 }
 
-/// Everything that rests on right answers from a living server.
-const SOUND: &[Number] = &[Number::Rate, Number::Latency, Number::Cpu, Number::Memory];
+/// What needs right answers from a living server.
+pub(crate) const SOUND: &[Number] = &[Number::Rate, Number::Latency, Number::Cpu, Number::Memory];
 /// All numbers.
-const ALL: &[Number] = &Number::ALL;
+pub(crate) const ALL: &[Number] = &Number::ALL;
 /// What the machine does to a trial.
-const TIMED: &[Number] = &[Number::Rate, Number::Latency, Number::Cpu];
-/// What the load's own course does to a trial.
-const PACED: &[Number] = &[Number::Rate, Number::Latency];
-const LATENCY: &[Number] = &[Number::Latency];
-const CPU: &[Number] = &[Number::Cpu];
-const COUNTED: &[Number] = &[Number::Rate, Number::Counts];
-const ADDED: &[Number] = &[Number::Rate, Number::Latency, Number::Cpu, Number::Counts];
+pub(crate) const TIMED: &[Number] = &[Number::Rate, Number::Latency, Number::Cpu];
+/// What the load does to a trial.
+pub(crate) const PACED: &[Number] = &[Number::Rate, Number::Latency];
+pub(crate) const RATE: &[Number] = &[Number::Rate];
+pub(crate) const LATENCY: &[Number] = &[Number::Latency];
+pub(crate) const CPU: &[Number] = &[Number::Cpu];
+pub(crate) const COUNTED: &[Number] = &[Number::Rate, Number::Counts];
+pub(crate) const ADDED: &[Number] = &[Number::Rate, Number::Latency, Number::Cpu, Number::Counts];
 
 impl Code {
     /// The name used in every output format, such as `failed-share`.
@@ -146,7 +147,7 @@ impl Code {
         self.entry().0
     }
 
-    /// Requirement in `docs/method.md`, such as `R17`.
+    /// Requirement in `docs/checks.md`, such as `R17`.
     pub fn rule(self) -> &'static str {
         self.entry().1
     }

@@ -15,7 +15,8 @@ use serde::Serialize;
 use crate::check::Check;
 use crate::code::Code;
 use crate::sentence::list;
-use facts::{FACTS, Fact, Fix};
+pub(crate) use facts::FACTS;
+use facts::{Fact, Fix};
 
 /// Characters of a value that are shown.
 const VALUE_LENGTH: usize = 60;

@@ -1,11 +1,11 @@
 //! Record to verdicts: what can be believed, who is ahead, and what the bottleneck was.
 //!
-//! [`judge`] is the only entry for whoever shows a record: nothing else decides. Each check is a
-//! figure held against a limit that `docs/method.md` numbers (R1 to R41), and says for each number
-//! (rate, latency, CPU, memory, counts) what that does to it. A check that could not run counts
-//! against the numbers that it guards, never for them. Whether contenders do equal work is a
-//! possible cause of a difference ([`equivalences`]). The arithmetic is in `stats`; a family of
-//! checks is a file in `checks/`.
+//! [`judge`] is the only entry, and nothing else decides. Each check compares a figure with a limit
+//! and has a result for each number (rate, latency, CPU, memory, counts). A check that could not
+//! run counts against the numbers that it guards, never for them. [`reference()`] writes
+//! `docs/checks.md`: every check with its requirement (R1 to R41) and limits. Whether contenders do
+//! equal work is a possible cause of a difference ([`equivalences`]). The arithmetic is in `stats`;
+//! a family of checks is a file in `checks/`.
 
 mod attribution;
 mod check;
@@ -30,6 +30,7 @@ mod more;
 mod number;
 pub mod overload;
 pub mod published;
+mod reference;
 mod sentence;
 mod subject;
 mod trust;
@@ -58,6 +59,7 @@ pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge, leave_out_unsup
 pub use load::{LoadHosts, judge_load};
 pub use more::{More, ROUNDS_PROPOSED_MAX};
 pub use number::{Number, number_of};
+pub use reference::reference;
 pub use sentence::{list, percent};
 pub use subject::{Ceilings, Drift, ReferenceRates, Subject};
 pub use trust::{Trust, Weakness};

@@ -1,4 +1,4 @@
-//! Every limit that a check holds a figure against, with the requirement it comes from.
+//! Every limit of a check, with its requirement. `docs/checks.md` is made from them.
 
 /// R17: share of requests that may fail while the point still meets its goal.
 pub const FAILED_SHARE: f64 = 0.000_01;

@@ -7,6 +7,7 @@ use bakeoff_record::{KEPT_DISTURBED_SHARE, LoadResult, Outcome, Warning, engine_
 
 use crate::checks::working;
 use crate::limits::{ENGINE_BUSY_INVALID, ENGINE_WINDOW_S_MIN, STARTED_SHARE, send_lag_allowed_ns};
+use crate::reference::{Limit, Text};
 
 pub use together::LoadHosts;
 
@@ -30,11 +31,85 @@ pub fn judge_load(result: &LoadResult) -> Vec<Warning> {
     warnings
 }
 
-fn warning(code: &str, text: String, hint: &str) -> Warning {
+/// A warning: when it is given, and what to do about it.
+pub(crate) struct Hint {
+    pub(crate) code: &'static str,
+    pub(crate) when: Text,
+    pub(crate) hint: &'static str,
+}
+
+/// The warnings of a load that have a hint.
+pub(crate) const HINTS: [Hint; 7] = [
+    Hint {
+        code: "generator-saturated",
+        when: Text(
+            "an engine thread worked more than {} of a window of {} s or more",
+            &[
+                Limit::Percent(ENGINE_BUSY_INVALID),
+                Limit::Plain(ENGINE_WINDOW_S_MIN),
+            ],
+        ),
+        hint: "give the engine more threads and cores, or ask for less; the server may do more",
+    },
+    Hint {
+        code: "engine-kept",
+        when: Text(
+            "an engine thread wanted a processor and had none for more than {} of a window of {} \
+             s or more",
+            &[
+                Limit::Percent(KEPT_DISTURBED_SHARE),
+                Limit::Plain(ENGINE_WINDOW_S_MIN),
+            ],
+        ),
+        hint: "end what else runs on this machine, or pin the engine to a processor of its own",
+    },
+    Hint {
+        code: "schedule-behind",
+        when: Text(
+            "the p99 of the slip is above the limit of [send-lag](#send-lag); open loop",
+            &[],
+        ),
+        hint: "give the engine more threads and cores, or less slack; the delay is in the latency",
+    },
+    Hint {
+        code: "schedule-unsent",
+        when: Text(
+            "fewer than {} of the planned requests were begun",
+            &[Limit::Percent(STARTED_SHARE)],
+        ),
+        hint: "the server did not take the rate with so many clients; its capacity is lower",
+    },
+    Hint {
+        code: "streams-unused",
+        when: Text(
+            "several streams were asked for, and the server agreed on HTTP/1.1",
+            &[],
+        ),
+        hint: "ask for as many clients instead, or give the server HTTP/2 (ALPN h2)",
+    },
+    Hint {
+        code: "local-limit",
+        when: Text("a request could not be sent for a reason on this side", &[]),
+        hint: "no file or port left: run `bakeoff doctor`; no route or no permission: look at the \
+               address and the firewall",
+    },
+    Hint {
+        code: "generators-agree",
+        when: Text(
+            "generators differ, as in [the check](#generators-agree)",
+            &[],
+        ),
+        hint: "look for what slows that host, or lies between it and the server",
+    },
+];
+
+/// A warning with its hint, if it has one.
+fn warning(code: &str, text: String) -> Warning {
+    let known = HINTS.iter().find(|known| known.code == code);
     Warning {
         code: code.to_owned(),
         text,
-        hint: hint.to_owned(),
+        hint: known.map_or("", |known| known.hint).to_owned(),
     }
 }
 
@@ -45,9 +120,7 @@ fn saturated(result: &LoadResult) -> Option<Warning> {
             "an engine thread worked {:.0} % of the time",
             busiest * 100.0
         );
-        let hint =
-            "give the engine more threads and cores, or ask for less; the server may do more";
-        warning("generator-saturated", text, hint)
+        warning("generator-saturated", text)
     })
 }
 
@@ -58,9 +131,7 @@ fn kept(result: &LoadResult) -> Option<Warning> {
             "an engine thread was kept from its processor {:.0} % of the time",
             share * 100.0
         );
-        let hint =
-            "end what else runs on this machine, or pin the engine to a processor of its own";
-        warning("engine-kept", text, hint)
+        warning("engine-kept", text)
     })
 }
 
@@ -73,9 +144,7 @@ fn behind(result: &LoadResult) -> Option<Warning> {
             "1 % of the requests that did not wait for the server were begun {:.2} ms late or more",
             slip / 1e6
         );
-        let hint =
-            "give the engine more threads and cores, or less slack; the delay is in the latency";
-        warning("schedule-behind", text, hint)
+        warning("schedule-behind", text)
     })
 }
 
@@ -87,8 +156,7 @@ fn unsent(result: &LoadResult) -> Option<Warning> {
             "{} of {planned} planned requests were begun",
             requests.started
         );
-        let hint = "the server did not take the rate with so many clients; its capacity is lower";
-        warning("schedule-unsent", text, hint)
+        warning("schedule-unsent", text)
     })
 }
 
@@ -99,8 +167,7 @@ fn streams_unused(result: &LoadResult) -> Option<Warning> {
             "{streams} streams were asked for, and the server agreed on HTTP/1.1: each connection \
              carried one request at a time"
         );
-        let hint = "ask for as many clients instead, or give the server HTTP/2 (ALPN h2)";
-        warning("streams-unused", text, hint)
+        warning("streams-unused", text)
     })
 }
 
@@ -112,9 +179,7 @@ fn local_limit(result: &LoadResult) -> Option<Warning> {
             "{failed} requests could not be sent for a reason on this side, such as: {}",
             sample.map_or("unknown", String::as_str),
         );
-        let hint = "no file or port left: run `bakeoff doctor`; no route or no permission: look \
-                    at the address and the firewall";
-        warning("local-limit", text, hint)
+        warning("local-limit", text)
     })
 }
 

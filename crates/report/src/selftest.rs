@@ -65,7 +65,7 @@ pub struct SelfTestRig {
 pub struct FaultRow {
     /// Stable name, such as `wrong-body`.
     pub name: String,
-    /// Requirement in `docs/method.md`.
+    /// Requirement in `docs/checks.md`.
     pub rule: String,
     /// What is planted.
     pub planted: String,

@@ -18,7 +18,7 @@ const LOOKS_MIN: usize = 100;
 /// The same where it hardly changes, because each client always has a request.
 const LOOKS_OF_CLIENTS_MIN: usize = 20;
 /// Requests that a server may count besides the load's: looks at its counters, and at its health.
-const ASIDE: f64 = 20.0;
+pub(crate) const COUNTED_ASIDE: f64 = 20.0;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(counts(subject));
@@ -387,9 +387,9 @@ fn server_counted(subject: &Subject<'_>) -> Option<Check> {
         count(result.requests.completed)
     );
     let few = (theirs as f64) < seen * (1.0 - COUNTED_SHARE) - edge;
-    let many = theirs as f64 > (ours + aside) * (1.0 + COUNTED_SHARE) + edge + ASIDE;
+    let many = theirs as f64 > (ours + aside) * (1.0 + COUNTED_SHARE) + edge + COUNTED_ASIDE;
     let attempts = result.connections.opened + result.connections.failed;
-    let most = attempts as f64 * (1.0 + COUNTED_SHARE) + ASIDE;
+    let most = attempts as f64 * (1.0 + COUNTED_SHARE) + COUNTED_ASIDE;
     // A connection of QUIC is more than one to some servers.
     let accepts = counters.accepts().filter(|_| result.quic.is_none());
     let strangers = accepts.filter(|accepts| *accepts as f64 > most);

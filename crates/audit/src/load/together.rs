@@ -28,7 +28,7 @@ impl LoadHosts<'_> {
             let after_s = lost.at_s.unwrap_or_default();
             let (host, message) = (&lost.host, &lost.message);
             let text = format!("host {host} was lost after {after_s:.1} s: {message}");
-            warning("host-lost", text, "")
+            warning("host-lost", text)
         });
         let together = [self.start_spread(), self.clock_error(), self.agree()];
         together.into_iter().flatten().chain(lost).collect()
@@ -43,8 +43,7 @@ impl LoadHosts<'_> {
     /// What a campaign's check says of the same.
     fn agree(&self) -> Option<Warning> {
         let found = agreement(self.parts).filter(|found| found.level > Level::Passed)?;
-        let hint = "look for what slows that host, or lies between it and the server";
-        Some(warning("generators-agree", found.text, hint))
+        Some(warning("generators-agree", found.text))
     }
 
     fn start_spread(&self) -> Option<Warning> {
@@ -55,7 +54,7 @@ impl LoadHosts<'_> {
                 spread / 1e6,
                 START_SPREAD_S * 1e3
             );
-            warning("start-spread", text, "")
+            warning("start-spread", text)
         })
     }
 
@@ -67,7 +66,7 @@ impl LoadHosts<'_> {
                 error / 1e6,
                 CLOCK_ERROR_NS / 1e6
             );
-            warning("clock-error", text, "")
+            warning("clock-error", text)
         })
     }
 }

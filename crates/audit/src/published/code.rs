@@ -69,7 +69,7 @@ impl Code {
         self.entry().0
     }
 
-    /// Requirement in `docs/method.md`, such as `R31`.
+    /// Requirement in `docs/checks.md`, such as `R31`.
     pub fn rule(self) -> &'static str {
         self.entry().1
     }

@@ -12,7 +12,7 @@ const INTRODUCTION: &str = "\
 The judge is judged: `bakeoff selftest` plants faults into the world, not into records: servers
 that misbehave, programs that take processors away, limits and networks that are too narrow. Each
 set-up is also measured without its fault, as a clean twin. A fault is *found* when the checks of
-[method.md](method.md) name it in 80 % of its runs. At most 5 % of the twins may be named as
+[checks.md](checks.md) name it in 80 % of its runs. At most 5 % of the twins may be named as
 faulty, and of at most 5 % of the pairs of equal servers one may be called better (R41). How many
 twins any other check doubted is said too. No limit is held against that: a doubt need not be a
 false alarm, because a virtual machine can make the load engine late without counting it as stolen

@@ -11,7 +11,7 @@ use super::setup::{Campaign, Disturber, On, Server, Setup};
 pub(super) struct Fault {
     /// Stable name.
     pub(super) name: &'static str,
-    /// Requirement in `docs/method.md`.
+    /// Requirement in `docs/checks.md`.
     pub(super) rule: &'static str,
     /// What is planted.
     pub(super) planted: &'static str,
