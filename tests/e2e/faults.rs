@@ -223,7 +223,8 @@ fn beside_a_good_one(script: &str) -> Option<(Value, String)> {
     let reported = scene
         .run(&run)
         .expect_measured()
-        .says("r1-bad-synthetic-c3: failed");
+        .says("round 1/1 synthetic c3: requests/s good ")
+        .says("; bad: failed at ");
     assert!(reported.stdout.contains("failed"), "{reported:#?}");
     let record = scene.path("record");
     assert_eq!(measured(&record), ["r1-good-synthetic-c3"]);

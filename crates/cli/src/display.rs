@@ -1,57 +1,63 @@
 //! What a person sees while a campaign runs: one moving line on a terminal that can be drawn over,
-//! a plain line for each trial elsewhere. It hears events and changes nothing.
+//! a log elsewhere. It hears events and changes nothing.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bakeoff_conduct::{Event, Left};
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Step, TrialEnd, TrialRecord, When};
 use bakeoff_report::view::LATE_S;
-use bakeoff_report::{Redaction, count, counted, digits, plain, trimmed};
+use bakeoff_report::{Redaction, count, counted, digits, trimmed};
 use bakeoff_stage::without_trial_folders;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output;
 use crate::standings::Standings;
 
+mod log;
+mod moving;
+mod sparse;
+
+use log::Log;
+use moving::Moving;
+
+pub(crate) use log::LineFor;
+pub(crate) use sparse::Sparse;
+
 pub(crate) struct Display {
-    bar: Option<ProgressBar>,
-    trial: String,
-    step: &'static str,
-    left: Duration,
-    standings: Standings,
+    face: Face,
+    began: Instant,
     redaction: Redaction,
     /// Changes of own configurations that were shown: contender, file and line.
     shown: BTreeSet<(String, String, usize)>,
 }
 
+enum Face {
+    Moving(Moving),
+    Log(Log),
+}
+
 impl Display {
-    pub(crate) fn new(standings: Standings, redaction: Redaction) -> Self {
-        // A bar that is not drawn would hide each trial all the same.
-        let bar = output::is_drawable().then(|| {
-            let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}");
-            let bar = ProgressBar::new(0);
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        });
+    /// `line_for` is what a log has a line for.
+    pub(crate) fn new(standings: Standings, line_for: LineFor, redaction: Redaction) -> Self {
         Self {
-            bar,
-            trial: String::new(),
-            step: "",
-            left: Duration::ZERO,
-            standings,
+            face: match output::is_drawable() {
+                true => Face::Moving(Moving::new(standings)),
+                // A bar that is not drawn would hide everything all the same.
+                false => Face::Log(Log::new(standings, line_for)),
+            },
+            began: Instant::now(),
             redaction,
             shown: BTreeSet::new(),
         }
     }
 
-    /// A line above the moving one, without secrets.
+    /// A note above the moving line, without secrets; in a log it is one line.
     pub(crate) fn note(&self, text: &str) {
         let text = self.redaction.line(text);
-        match &self.bar {
-            Some(bar) => bar.suspend(|| output::note(&text)),
-            None => output::note(&text),
+        match &self.face {
+            Face::Moving(moving) => moving.suspend(|| output::note(&text)),
+            Face::Log(_) => output::note(&on_one_line(&text)),
         }
     }
 
@@ -62,83 +68,27 @@ impl Display {
                 recorded,
                 expected,
                 may_add,
-            } => {
-                self.note(&began_line((*trials, *recorded), *expected, *may_add));
-                if let Some(bar) = &self.bar {
-                    bar.set_length(*trials as u64);
-                    bar.set_position(*recorded as u64);
-                }
-            }
-            Event::Trial {
-                number,
-                trials,
-                id,
-                left,
-                ..
-            } => {
-                if let Some(bar) = &self.bar {
-                    bar.set_length(*trials as u64);
-                    bar.set_position(*number as u64 - 1);
-                }
-                self.trial = plain(id);
-                self.left = *left;
-                self.draw("");
-            }
-            Event::Step(step) => {
-                self.step = match step {
-                    // A server that hangs is asked for long after its load.
-                    Step::CheckAgain => "wait for its answer after the load",
-                    step => step_name(*step),
-                };
-                self.draw("");
-            }
-            Event::Live { ok, errors, since } => {
-                let rate = per_second(*ok, *since);
-                self.left = self.left.saturating_sub(*since);
-                self.draw(&format!("{rate:.0} ok/s, {errors} errors"));
-            }
+            } => self.note(&began_line((*trials, *recorded), *expected, *may_add)),
             Event::Observed(record) => self.redaction.learn_trial(record),
             Event::Ended(record) => {
                 self.redaction.learn_trial(record);
-                self.standings.ended(record);
-                self.ended(record);
+                self.show_changes(record);
             }
-            Event::BlockEnded => {
-                if let Some(line) = self.standings.block_ended() {
-                    self.note(&line);
-                }
-            }
+            Event::Trial { .. } | Event::Step(_) | Event::Live { .. } | Event::BlockEnded => {}
+        }
+        let lines = match &mut self.face {
+            Face::Moving(moving) => moving.hear(event).into_iter().collect(),
+            Face::Log(log) => log.hear(event, self.began.elapsed()),
+        };
+        lines.iter().for_each(|line: &String| self.note(line));
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Face::Moving(moving) = &self.face {
+            moving.finish();
         }
     }
 
-    pub(crate) fn finish(&mut self) {
-        if let Some(bar) = self.bar.take() {
-            bar.finish_and_clear();
-        }
-    }
-
-    fn draw(&self, live: &str) {
-        if let Some(bar) = &self.bar {
-            let left = spoken(self.left);
-            let (trial, step) = (&self.trial, self.step);
-            bar.set_message(format!("{trial}: {step} {live} ({left} left)"));
-        }
-    }
-
-    fn ended(&mut self, record: &TrialRecord) {
-        self.show_changes(record);
-        if let Some(bar) = &self.bar {
-            bar.inc(1);
-        }
-        let line = ended_line(record);
-        let quiet = matches!(record.end, TrialEnd::Measured) && self.bar.is_some();
-        if !quiet {
-            self.note(&line);
-        }
-    }
-}
-
-impl Display {
     /// What a contender's own configuration was changed in; each line of it once, as only its
     /// ports are others from trial to trial.
     fn show_changes(&mut self, record: &TrialRecord) {
@@ -154,12 +104,10 @@ impl Display {
     }
 }
 
-/// A rate; 0 where no time has passed, as between two looks at once.
-fn per_second(count: u64, since: Duration) -> f64 {
-    if since.is_zero() {
-        return 0.0;
-    }
-    count as f64 / since.as_secs_f64()
+/// A note may have lines on what to change, or of a server's log.
+fn on_one_line(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    lines.join(" | ")
 }
 
 /// One line about a campaign that begins: how many trials it has, how many of them are `recorded`,
@@ -181,11 +129,14 @@ fn began_line((trials, recorded): (usize, usize), expected: Duration, may_add: L
 
 /// One line about a trial that ended.
 fn ended_line(record: &TrialRecord) -> String {
-    let id = &record.id;
+    format!("{}: {}", record.id, how_it_ended(record))
+}
+
+fn how_it_ended(record: &TrialRecord) -> String {
     match &record.end {
         TrialEnd::Measured => {
             let Some(result) = &record.result else {
-                return format!("{id}: measured");
+                return "measured".to_owned();
             };
             let rate = result.requests.ok as f64 / result.measured_s;
             let errors = result.outcomes.errors();
@@ -194,21 +145,19 @@ fn ended_line(record: &TrialRecord) -> String {
                 format!(", p99 {:.2} ms", it.low as f64 / 1e6)
             });
             format!(
-                "{id}: {}{} ok/s, {}{p99}{}",
+                "{}{} ok/s, {}{p99}{}",
                 offered(record),
                 digits(rate),
                 counted(errors, "error"),
                 waited(record)
             )
         }
-        TrialEnd::Failed { step, cause, .. } => {
-            format!("{id}: failed at {}: {cause}", step_name(*step))
-        }
-        TrialEnd::Skipped { reason, fix } => format!("{id}: skipped: {reason}; {fix}"),
-        TrialEnd::Unsupported { reason } => format!("{id}: unsupported: {reason}"),
+        TrialEnd::Failed { step, cause, .. } => format!("failed at {}: {cause}", step_name(*step)),
+        TrialEnd::Skipped { reason, fix } => format!("skipped: {reason}; {fix}"),
+        TrialEnd::Unsupported { reason } => format!("unsupported: {reason}"),
         TrialEnd::Interrupted => match record.course.lost().first() {
-            None => format!("{id}: interrupted"),
-            Some(lost) => format!("{id}: {lost}"),
+            None => "interrupted".to_owned(),
+            Some(lost) => lost.to_string(),
         },
     }
 }
@@ -298,9 +247,11 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_without_time_is_none() {
-        assert_eq!(per_second(30, Duration::from_millis(100)), 300.0);
-        assert_eq!(per_second(30, Duration::ZERO), 0.0);
+    fn a_note_in_a_log_is_one_line() {
+        assert_eq!(
+            on_one_line("no answer\n  it said: why\n"),
+            "no answer | it said: why"
+        );
     }
 
     #[test]

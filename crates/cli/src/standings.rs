@@ -1,34 +1,53 @@
-//! How the contenders stand while a campaign runs: a line for each block that ended. It is a first
-//! look at medians; what they are worth is found out at the end.
+//! How the contenders stand while a campaign runs: in the block that ended, and in all of them. It
+//! is a first look at medians; what they are worth is found out at the end.
 
 use std::collections::BTreeMap;
 
-use bakeoff_plan::{LoadModel, Plan};
+use bakeoff_plan::{LoadModel, Plan, blocks};
 use bakeoff_record::{ContenderKind, TrialEnd, TrialRecord};
+use bakeoff_report::{count, whole};
+
+/// Contenders that a line on all cells has, besides the one they are compared with.
+const SHOWN_MOST: usize = 6;
 
 /// Values of one contender at one workload and load, by round.
 type Values = BTreeMap<u32, f64>;
-
-/// Workload and label of the load.
-type Cell = (String, String);
 
 /// Medians of the rounds so far.
 #[derive(Debug)]
 pub(crate) struct Standings {
     contenders: Vec<String>,
     rounds: u32,
-    values: BTreeMap<Cell, BTreeMap<String, Values>>,
+    blocks_of_round: usize,
+    /// By workload and label of the load.
+    cells: BTreeMap<(String, String), Cell>,
     /// The block of the last trial that ended.
     last: Option<Last>,
 }
 
-#[derive(Debug)]
-struct Last {
-    cell: Cell,
-    round: u32,
-    is_repeated: bool,
+#[derive(Debug, Default)]
+struct Cell {
     /// Whether its rate was given.
     is_open: bool,
+    values: BTreeMap<String, Values>,
+}
+
+#[derive(Debug)]
+struct Last {
+    cell: (String, String),
+    round: u32,
+    is_repeated: bool,
+}
+
+/// A block that ended.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) round: u32,
+    pub(crate) is_repeated: bool,
+    /// Such as `round 2/7 html-small c50`.
+    pub(crate) name: String,
+    /// `None` where no contender has been measured there.
+    pub(crate) medians: Option<String>,
 }
 
 impl Standings {
@@ -37,7 +56,8 @@ impl Standings {
         let mut standings = Self {
             contenders: plan.contenders.iter().map(|it| it.name.clone()).collect(),
             rounds: plan.rounds_at_least(),
-            values: BTreeMap::new(),
+            blocks_of_round: blocks(plan, 1).len(),
+            cells: BTreeMap::new(),
             last: None,
         };
         earlier.iter().for_each(|trial| standings.ended(trial));
@@ -50,49 +70,101 @@ impl Standings {
             return;
         }
         let cell = (trial.workload.clone(), trial.load_label());
-        let is_open = !matches!(trial.load.model, LoadModel::Closed { .. });
         self.last = Some(Last {
             cell: cell.clone(),
             round: trial.round,
             is_repeated: trial.attempt.number > 1,
-            is_open,
         });
+        let is_open = !matches!(trial.load.model, LoadModel::Closed { .. });
         if let Some(value) = value(trial, is_open) {
-            let of_cell = self.values.entry(cell).or_default();
-            let values = of_cell.entry(trial.contender.clone()).or_default();
+            let cell = self.cells.entry(cell).or_default();
+            cell.is_open = is_open;
+            let values = cell.values.entry(trial.contender.clone()).or_default();
             values.insert(trial.round, value);
         }
     }
 
-    /// The line of the block that ended; `None` where no contender was measured.
-    pub(crate) fn block_ended(&mut self) -> Option<String> {
+    /// The block that ended; `None` where no contender had a trial in it.
+    pub(crate) fn block_ended(&mut self) -> Option<Block> {
         let Last {
             cell,
             round,
             is_repeated,
-            is_open,
         } = self.last.take()?;
-        let of_cell = self.values.get(&cell)?;
+        let rounds = self.rounds.max(round);
+        let again = if is_repeated { " again" } else { "" };
+        let medians = self.cells.get(&cell).map(|cell| self.medians(cell));
+        let (workload, load) = cell;
+        Some(Block {
+            round,
+            is_repeated,
+            name: format!("round {round}/{rounds}{again} {workload} {load}"),
+            medians,
+        })
+    }
+
+    /// Blocks that the rounds up to this one have.
+    pub(crate) fn blocks_up_to(&self, round: u32) -> usize {
+        self.blocks_of_round.saturating_mul(round as usize)
+    }
+
+    fn medians(&self, cell: &Cell) -> String {
         let known = self.contenders.iter().filter_map(|name| {
-            let middle = median(of_cell.get(name)?)?;
+            let middle = cell.median(name)?;
             Some((name, middle))
         });
         let mut parts = Vec::new();
         let mut first = None;
         for (name, middle) in known {
             match first {
-                None => parts.push(format!("{name} {}", shown(middle, is_open))),
+                None => parts.push(format!("{name} {}", shown(middle, cell.is_open))),
                 Some(first) => parts.push(format!("{name} {:.2}x", middle / first)),
             }
             first = first.or(Some(middle));
         }
-        let ((workload, load), rounds) = (cell, self.rounds.max(round));
-        let what = if is_open { "p99" } else { "requests/s" };
-        let again = if is_repeated { " again" } else { "" };
-        let parts = parts.join(", ");
-        Some(format!(
-            "round {round}/{rounds}{again} {workload} {load}: {what} {parts}"
-        ))
+        format!("{} {}", what(cell.is_open), parts.join(", "))
+    }
+
+    /// How the contenders stand in all cells, in one line; `None` where there is nothing to compare
+    /// yet.
+    pub(crate) fn overall(&self) -> Option<String> {
+        let mut cells = self.cells.values();
+        if let (Some(only), None) = (cells.next(), cells.next()) {
+            return Some(self.medians(only));
+        }
+        let kinds = [false, true].into_iter();
+        let parts: Vec<String> = kinds.filter_map(|open| self.ratios(open)).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    /// The lowest and highest ratio of each contender to the first one that was measured, over
+    /// cells in which both were.
+    fn ratios(&self, is_open: bool) -> Option<String> {
+        let cells = || self.cells.values().filter(|cell| cell.is_open == is_open);
+        let is_known = |name: &&String| cells().any(|cell| cell.values.contains_key(*name));
+        let mut known = self.contenders.iter().filter(is_known);
+        let base = known.next()?;
+        let spans = known.filter_map(|name| {
+            let ratios = cells().filter_map(|cell| Some(cell.median(name)? / cell.median(base)?));
+            let ratios: Vec<f64> = ratios.collect();
+            let low = ratios.iter().copied().reduce(f64::min)?;
+            let high = ratios.iter().copied().reduce(f64::max)?;
+            Some(format!("{name} {}", span(low, high)))
+        });
+        let mut parts: Vec<String> = spans.collect();
+        if parts.len() > SHOWN_MOST {
+            let more = count((parts.len() - SHOWN_MOST) as u64);
+            parts.truncate(SHOWN_MOST);
+            parts.push(format!("{more} more"));
+        }
+        let what = what(is_open);
+        (!parts.is_empty()).then(|| format!("{what} against {base}: {}", parts.join(", ")))
+    }
+}
+
+impl Cell {
+    fn median(&self, contender: &str) -> Option<f64> {
+        median(self.values.get(contender)?)
     }
 }
 
@@ -107,6 +179,10 @@ fn value(trial: &TrialRecord, is_open: bool) -> Option<f64> {
         result.requests.ok as f64 / result.measured_s
     };
     (value > 0.0 && value.is_finite()).then_some(value)
+}
+
+fn what(is_open: bool) -> &'static str {
+    if is_open { "p99" } else { "requests/s" }
 }
 
 fn median(values: &Values) -> Option<f64> {
@@ -125,7 +201,16 @@ fn shown(value: f64, is_open: bool) -> String {
     if is_open {
         return format!("{:.2} ms", value / 1e6);
     }
-    bakeoff_report::whole(value)
+    whole(value)
+}
+
+/// `1.05x`, or `0.46x to 1.20x`.
+fn span(low: f64, high: f64) -> String {
+    let (low, high) = (format!("{low:.2}x"), format!("{high:.2}x"));
+    if low == high {
+        return low;
+    }
+    format!("{low} to {high}")
 }
 
 #[cfg(test)]
@@ -146,5 +231,11 @@ mod tests {
         assert_eq!(median(&values(&[])), None);
         assert_eq!(median(&values(&[3.0, 1.0, 2.0])), Some(2.0));
         assert_eq!(median(&values(&[3.0, 1.0])), Some(2.0));
+    }
+
+    #[test]
+    fn ratios_that_read_the_same_are_one() {
+        assert_eq!(span(0.461, 1.2), "0.46x to 1.20x");
+        assert_eq!(span(1.051, 1.049), "1.05x");
     }
 }

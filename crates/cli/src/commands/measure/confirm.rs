@@ -13,7 +13,7 @@ use bakeoff_stage::Listening;
 
 use super::run::Destination;
 use crate::commands::folder_error;
-use crate::display::{Display, spoken};
+use crate::display::{Display, LineFor, spoken};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
 use crate::run_folder::RunFolder;
@@ -89,7 +89,9 @@ pub(super) fn after(
     // A program that has changed since is found when it is held to the one of the rounds.
     let fixed = means.here.fix_programs(&plan, &record.trials);
     fixed.map_err(exit::usage)?;
-    let mut display = Display::new(Standings::new(&plan, &[]), means.redaction);
+    let standings = Standings::new(&plan, &[]);
+    // Its trials are in no blocks.
+    let mut display = Display::new(standings, LineFor::Trial, means.redaction);
     let mut on_event = |event: Event<'_>| display.show(&event);
     let end = conduct(
         &experiments,

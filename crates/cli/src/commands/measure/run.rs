@@ -22,7 +22,7 @@ use super::{confirm, ending, find, first, overload, plan_notes, resumed, saved_p
 use crate::campaigns::{Place, WhileOthersRun};
 use crate::commands::report::{self, Drawn, PAGE_FILE};
 use crate::commands::{folder_error, share};
-use crate::display::Display;
+use crate::display::{Display, LineFor};
 use crate::flags::{FarFlags, Format, OtherCampaigns, RunFlags};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
@@ -428,7 +428,8 @@ fn measure(
 ) -> anyhow::Result<CampaignEnd> {
     let path = folder.path().to_owned();
     let mut unequal = UnequalWork::new(plan.clone(), &options.earlier);
-    let mut display = Display::new(Standings::new(plan, &options.earlier), redaction);
+    let standings = Standings::new(plan, &options.earlier);
+    let mut display = Display::new(standings, LineFor::of(plan), redaction);
     display.note(&format!("record: {}", path.display()));
     if let Some(endpoint) = &endpoint {
         display.note(&endpoint.notice());
