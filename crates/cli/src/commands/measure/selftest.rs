@@ -12,6 +12,7 @@ use bakeoff_report::{
 };
 
 use crate::campaigns::{Place, WhileOthersRun};
+use crate::display::{Sparse, spoken};
 use crate::flags::{SelftestFlags, SelftestFormat};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
@@ -73,6 +74,7 @@ pub(crate) fn carry_out(flags: &SelftestFlags) -> anyhow::Result<u8> {
         quick,
         result: empty(flags, &faults, &world.machine),
         world,
+        log: (!output::is_drawable()).then(Sparse::default),
     };
     let pairs = match (flags.pairs, quick || !flags.fault.is_empty()) {
         (Some(pairs), _) => pairs,
@@ -174,6 +176,8 @@ struct Test {
     quick: bool,
     result: SelfTest,
     world: World,
+    /// Which lines a log has; a terminal has all of them.
+    log: Option<Sparse>,
 }
 
 impl Test {
@@ -227,12 +231,14 @@ impl Test {
             };
             let pairs = &mut self.result.pairs;
             pairs.compared += 1;
-            pairs.winners += u32::from(!seen.winners.is_empty());
-            let said = match seen.winners.is_empty() {
-                true => "no winner".to_owned(),
-                false => format!("a winner by {}", seen.winners.join(", ")),
+            let is_won = !seen.winners.is_empty();
+            pairs.winners += u32::from(is_won);
+            let said = match is_won {
+                false => "no winner".to_owned(),
+                true => format!("a winner by {}", seen.winners.join(", ")),
             };
-            output::note(&format!("equal servers, pair {}: {said}", pairs.compared));
+            let line = format!("equal servers, pair {}: {said}", pairs.compared);
+            self.say(line, is_won);
         }
         Ok(Ended::Whole)
     }
@@ -299,8 +305,23 @@ impl Test {
             (false, true) => "twin FLAGGED",
             (false, false) => "twin clean",
         };
-        output::note(&format!("{} {repeat}: {said}", fault.name));
+        self.say(format!("{} {repeat}: {said}", fault.name), named != planted);
         Ok(true)
+    }
+
+    /// Says what was seen; `is_news` where it was not what was expected.
+    fn say(&mut self, line: String, is_news: bool) {
+        let Some(log) = &mut self.log else {
+            output::note(&line);
+            return;
+        };
+        let (passed, runs) = (self.began.elapsed(), self.world.number);
+        let mut lines = Vec::from_iter(log.line(line, is_news));
+        if log.is_due(passed) {
+            let (passed, most) = (spoken(passed), spoken(self.within));
+            lines.push(log.summary(&format!("after {passed} of at most {most}: {runs} runs")));
+        }
+        lines.iter().for_each(|line| output::note(line));
     }
 }
 
