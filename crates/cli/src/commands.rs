@@ -3,9 +3,8 @@
 use std::io::ErrorKind;
 
 use bakeoff_record::FolderError;
-use clap::CommandFactory;
 
-use crate::flags::{Command, ExplainCommand, Flags, SchemaOf};
+use crate::flags::{Command, ExplainCommand, Flags, SchemaOf, command};
 use crate::{exit, output};
 
 mod audit;
@@ -31,7 +30,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Explain(command) => explain(command),
         Command::Completions { shell } => {
             let mut text = Vec::new();
-            clap_complete::generate(shell, &mut Flags::command(), "bakeoff", &mut text);
+            clap_complete::generate(shell, &mut command(), "bakeoff", &mut text);
             print(&text)
         }
         Command::Man(flags) => man::carry_out(&flags),

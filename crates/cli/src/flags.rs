@@ -1,12 +1,15 @@
 //! Flags as the user types them; each command turns its own into resolved values.
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 mod audit;
 mod clean;
 mod compare;
 mod faulty;
 mod find;
+mod groups;
 mod header;
 mod history;
 mod hosts;
@@ -51,20 +54,34 @@ pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};
 pub(crate) use site::SiteFlags;
 pub(crate) use trying::{TryFlags, TryFormat};
 
-/// Compare web servers and reverse proxies, and say how far the answer can be trusted
+/// Compare web servers and proxies, and say how far the answer can be trusted
 #[derive(Debug, Parser)]
 #[command(
     name = "bakeoff",
     version,
     propagate_version = true,
-    after_help = "Start with `bakeoff doctor`, then `bakeoff run`.\nExit codes: 0 done, 1 the tool \
-                  failed or a record does not verify, 2 wrong usage or plan, 3 a gate or \
-                  condition was breached, 4 measured but not valid, or not decided, 130 \
-                  interrupted with the record kept."
+    after_help = "Start with `bakeoff doctor`, then `bakeoff race` or `bakeoff run`.\n\
+                  `bakeoff COMMAND --help` explains the flags of a command.\n\
+                  Exit codes: 0 done, 1 the tool failed or a record does not verify,\n\
+                  2 wrong usage or plan, 3 a gate or condition was breached,\n\
+                  4 measured but not valid, or not decided, 130 interrupted with the record kept."
 )]
 pub(crate) struct Flags {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// What the command line may be, with the help that is shown of it.
+pub(crate) fn command() -> clap::Command {
+    groups::grouped(Flags::command())
+}
+
+impl Flags {
+    /// Reads the arguments of this process, the first of which is its name.
+    pub(crate) fn of(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
+        let mut matches = command().try_get_matches_from(arguments)?;
+        Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -82,7 +99,7 @@ pub(crate) enum Command {
     },
     /// Print the manual page; view it with `bakeoff man | man -l -`
     Man(ManFlags),
-    /// Print the JSON Schema of plan, workload or hosts files, for editors
+    /// Print the JSON Schema of plan, workload or hosts files
     Schema {
         /// The kind of file
         #[arg(value_enum, default_value_t = SchemaOf::Plan)]
@@ -93,15 +110,15 @@ pub(crate) enum Command {
 /// What measures: on Linux only.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MeasureCommand {
-    /// Run a plan: start, check and load each server, record what happens, report on it
+    /// Run a plan: start and load each server, record it and report
     Run(Box<RunFlags>),
-    /// Compare running URLs, commands, configuration files and servers, in one line
+    /// Compare servers, URLs, configuration files or commands
     Race(Box<RaceFlags>),
-    /// Show what configuration files contain, what a trial changes in them, and what they answer
+    /// Show what a configuration file answers and a trial changes in it
     Try(TryFlags),
-    /// Find the highest rate at which contenders stay below a latency and a share of failures
+    /// Find the highest rate that keeps latency and errors within limits
     Find(Box<FindFlags>),
-    /// Load contenders beyond their capacity and back: who refuses, who slows, who recovers
+    /// Load servers beyond their capacity, and see how they recover
     Overload(Box<OverloadFlags>),
     /// Load one URL, as you would with wrk, h2load, vegeta or oha
     Load(Box<LoadCommand>),
@@ -110,17 +127,17 @@ pub(crate) enum MeasureCommand {
 /// What reads records and results: on every system.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ExplainCommand {
-    /// Report on a stored record
+    /// Print the report of a record, in any of its formats
     Report(ReportFlags),
-    /// Compare two contenders of a record, or two records, with gates for CI
+    /// Compare two contenders or two records, with gates for CI
     Compare(CompareFlags),
-    /// Follow numbers over many records, and name where they changed
+    /// Show how numbers changed over many records
     History(HistoryFlags),
-    /// Compute every verdict and estimate of a record again, and say whether they still hold
+    /// Check a record: compute its verdicts and estimates again
     Verify(VerifyFlags),
-    /// Write many records as a static site to publish: an index, rankings, each report, a feed
+    /// Write a static site of many records: rankings, reports, a feed
     Site(SiteFlags),
-    /// Judge other people's results: a table, or what k6, vegeta, oha, wrk or h2load printed
+    /// Check other people's results: a table, or a tool's output
     Audit(Box<AuditFlags>),
 }
 
@@ -128,22 +145,22 @@ pub(crate) enum ExplainCommand {
 /// only.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MachineCommand {
-    /// Judge the judge: plant faults, and see whether the checks name them and nothing else
+    /// Plant faults, and check that bakeoff finds them and nothing else
     Selftest(SelftestFlags),
-    /// Show the trials of a plan, their order and how long they will take, without running anything
+    /// Show a plan's trials and how long they take, without running it
     Plan(PlanFlags),
-    /// List servers, workloads and plans, and the installed versions of each server
+    /// List servers with their installed versions, workloads and plans
     List(ListFlags),
     /// Install a server's program into the user's cache
     Install(InstallFlags),
-    /// Remove what bakeoff has left on this machine: folders of killed runs, caches; never records
+    /// Remove caches and the folders of killed runs, but no records
     Clean(CleanFlags),
-    /// Check hosts that take part in a measurement, or make some on Kubernetes
+    /// Check the hosts of a measurement, or make some on Kubernetes
     #[command(subcommand)]
     Hosts(HostsCommand),
-    /// Report what on this machine, or on other hosts, would distort results, and how to fix it
+    /// Report what would distort results here, and how to fix it
     Doctor(DoctorFlags),
-    /// Start a contender as a trial would and keep it running until Ctrl-C
+    /// Start a contender as a trial would, and keep it until Ctrl-C
     Debug(DebugFlags),
     /// Run the built-in upstream on its own
     Origin(Box<OriginFlags>),
@@ -192,8 +209,7 @@ mod tests {
 
     #[test]
     fn the_flags_are_consistent() {
-        use clap::CommandFactory;
-        Flags::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]

@@ -24,7 +24,6 @@ use std::sync::atomic::AtomicBool;
 
 #[cfg(target_os = "linux")]
 use bakeoff_stage::{host, keeper};
-use clap::Parser;
 use signal_hook::consts::SIGXFSZ;
 
 #[cfg(target_os = "linux")]
@@ -55,7 +54,7 @@ fn main() -> ExitCode {
         return code;
     }
     hear_of_large_files();
-    let flags = match flags::Flags::try_parse_from(arguments()) {
+    let flags = match flags::Flags::of(arguments()) {
         Ok(flags) => flags,
         Err(error) => return output::from_clap(&error),
     };
