@@ -42,7 +42,7 @@ pub(crate) struct AuditFlags {
 
 /// What is known beside the file. What a row says itself counts more.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What is known of the measurement")]
+#[command(next_help_heading = "About the measurement")]
 pub(crate) struct RigFlags {
     /// Length of each measurement
     #[arg(long, value_name = "DURATION", value_parser = length)]
@@ -51,7 +51,7 @@ pub(crate) struct RigFlags {
     /// cell of this name; may be repeated
     #[arg(long, value_name = "[NAME=]BYTES", value_parser = body)]
     pub(crate) body: Vec<(Option<String>, f64)>,
-    /// What the link between generator and server carries, such as 10Gbit
+    /// Bandwidth of the link between generator and server, such as 10Gbit
     #[arg(long, value_name = "RATE", value_parser = link)]
     pub(crate) link: Option<f64>,
     /// Number of clients, each of which waits for its answers
@@ -60,7 +60,7 @@ pub(crate) struct RigFlags {
     /// Requests that each client has in flight
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) streams: Option<f64>,
-    /// Rest of a client between an answer and its next request
+    /// Pause of a client between an answer and its next request
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) think: Option<Duration>,
     /// Requests per second that the generator was asked for; 0 if it was asked for no rate, as
@@ -81,7 +81,7 @@ pub(crate) struct RigFlags {
 /// How the result is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum AuditFormat {
-    /// For eyes
+    /// For a terminal
     Text,
     /// To paste where the table was published
     Md,

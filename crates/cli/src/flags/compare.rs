@@ -14,12 +14,12 @@ use clap::{Args, ValueEnum};
 pub(crate) struct CompareFlags {
     /// Record folder
     pub(crate) record: PathBuf,
-    /// The contender to compare with; or, with no other after it, a second record
+    /// The contender to compare with; or a second record, if no contender follows
     pub(crate) first: String,
     /// The contender that the gates judge
     pub(crate) second: Option<String>,
-    /// How much worse each number may become, such as rate=5%,p99=10%,cpu=5%; of rate, p50, p90,
-    /// p99, cpu and memory
+    /// How much worse each number may become, such as rate=5%,p99=10%,cpu=5%; the numbers are
+    /// rate, p50, p90, p99, cpu and memory
     #[arg(long, value_name = "GATES", value_parser = Gates::parse)]
     pub(crate) gate: Option<Gates>,
     /// Compare two records even if machine, kernel, workloads, loads, engine or yardsticks differ
@@ -51,9 +51,10 @@ pub(crate) enum CompareFormat {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 what could be checked holds, and the first line says whether that \
-                  is all of it; 1 something differs, 2 it cannot be read, 4 nothing could be \
-                  checked: no trial has a checksum, and there is no page to compare with."
+    after_help = "Exit codes: 0 everything that could be checked is right, and the first line says \
+                  whether that is all; 1 something differs; 2 the record cannot be read; 4 \
+                  nothing could be checked, because no trial has a checksum and there is no page \
+                  to compare with."
 )]
 pub(crate) struct VerifyFlags {
     /// Record folder
@@ -77,8 +78,8 @@ pub(crate) struct GateFlags {
 pub(crate) struct BaselineFlags {
     #[command(flatten)]
     pub(crate) gated: GateFlags,
-    /// Record to hold the campaign against with --gate, contender by contender. Two contenders of
-    /// one campaign are compared better
+    /// Record to compare the campaign with for --gate, contender by contender. Comparing two
+    /// contenders within one campaign is more exact
     #[arg(long, value_name = "DIR", requires = "gate")]
     pub(crate) baseline: Option<PathBuf>,
 }
@@ -86,8 +87,8 @@ pub(crate) struct BaselineFlags {
 /// Conditions under which the command fails.
 #[derive(Debug, Args)]
 pub(crate) struct FailIfFlags {
-    /// Exit with 3 if this holds, such as 'p99 > 50ms', and with 4 if that cannot be decided; of
-    /// rate, p50, p99, p99.9, errors, cpu and memory. May be repeated
+    /// Exit with 3 if this holds, such as 'p99 > 50ms', and with 4 if that cannot be decided; may
+    /// be repeated. The numbers are rate, p50, p99, p99.9, errors, cpu and memory
     #[arg(long, value_name = "CONDITION", value_parser = Condition::parse, hide_short_help = true)]
     pub(crate) fail_if: Vec<Condition>,
 }

@@ -41,22 +41,22 @@ pub(crate) struct FindFlags {
 /// What is to be met.
 #[derive(Debug, Args)]
 pub(crate) struct FindGoalFlags {
-    /// Latencies to stay below, such as p99<10ms; several make a goal each. Without any, only
-    /// failures and growing queues count
+    /// Limit on latency, such as p99<10ms; each of several is a goal of its own. Without any, only
+    /// failures and growing queues limit the rate
     #[arg(long, value_name = "GOAL", value_delimiter = ',', value_parser = objective)]
     pub(crate) slo: Vec<Objective>,
-    /// Shares of the requests that may fail; several make a goal each
+    /// Share of the requests that may fail; each of several is a goal of its own
     #[arg(long, value_name = "P%", value_delimiter = ',', value_parser = errors,
           default_value = "0.001%")]
     pub(crate) errors: Vec<f64>,
-    /// Largest distance between the two bounds
+    /// Distance between the two bounds of a rate at which the search ends
     #[arg(long, value_name = "P%", default_value = "2%", value_parser = super::run::percentage)]
     pub(crate) width: f64,
-    /// What all trials may take together [default: 12 min for each contender and workload with one
-    /// goal, and 4 min for each goal more; a fifth of it with --quick]
+    /// Time limit for all trials together [default: 12 min for each contender and workload, plus
+    /// 4 min for each goal after the first; a fifth of it with --quick]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Duration>,
-    /// Trials of 2 s in place of 10 s, and of 6 s to confirm: a first look
+    /// A first look: trials of 2 s instead of 10 s, and of 6 s instead of 30 s to confirm
     #[arg(long)]
     pub(crate) quick: bool,
 }
@@ -64,7 +64,7 @@ pub(crate) struct FindGoalFlags {
 /// How it is asked.
 #[derive(Debug, Args)]
 pub(crate) struct FindLoadFlags {
-    /// Connections that requests are spread over
+    /// Number of connections
     #[arg(short, long, value_name = "N", default_value_t = 100,
           value_parser = clients())]
     pub(crate) clients: u32,
@@ -74,8 +74,8 @@ pub(crate) struct FindLoadFlags {
     /// Gaps between requests
     #[arg(long, value_enum, default_value_t = ArrivalFlag::Poisson)]
     pub(crate) arrival: ArrivalFlag,
-    /// Measured time of a full trial; a rate is decided by three to seven of them [default: 10s,
-    /// and 2s with --quick]
+    /// Measured time of a full trial; three to seven of them decide a rate [default: 10s, and 2s
+    /// with --quick]
     #[arg(short, long, value_parser = duration)]
     pub(crate) duration: Option<Duration>,
     /// Time under load before measuring [default: 1s, and 500ms with --quick]

@@ -19,7 +19,7 @@ pub(crate) struct HostsCheckFlags {
     /// File with hosts and roles, such as hosts.toml
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Form of the report
+    /// Format of the report
     #[arg(long, value_enum, default_value_t = HostsFormat::Text)]
     pub(crate) format: HostsFormat,
     /// Show the addresses of hosts, which are left out otherwise
@@ -37,7 +37,7 @@ pub(crate) struct DoctorFlags {
     pub(crate) hosts: Option<PathBuf>,
 }
 
-/// Form of a report on hosts.
+/// Format of a report on hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HostsFormat {
     /// Tables
@@ -89,7 +89,7 @@ pub(crate) struct GeneratorFlags {
     /// Send the load from the generators of this file: one load, divided over them
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) hosts: Option<PathBuf>,
-    /// Send the load from these hosts of --hosts, or without it from these ssh aliases
+    /// Send the load from these hosts: names in the file of --hosts, or ssh aliases without it
     #[arg(
         long,
         value_name = "NAME,...",

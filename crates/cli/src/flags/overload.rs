@@ -38,22 +38,23 @@ pub(crate) struct OverloadFlags {
 /// The load beyond the capacity and back.
 #[derive(Debug, Args)]
 pub(crate) struct RampFlags {
-    /// Capacity of every contender, in requests per second [default: what a closed loop of 100
-    /// clients shows of each]
+    /// Capacity of every contender, in requests per second [default: measured for each, with a
+    /// closed loop of 100 clients]
     #[arg(long, value_name = "N", value_parser = per_second)]
     pub(crate) capacity: Option<f64>,
-    /// Shares of the capacity, one step each. The first is the load before, the last the way back
+    /// Load of each step, as a share of the capacity. The first step is before the overload, the
+    /// last one after it
     #[arg(long, value_name = "P%,...", value_delimiter = ',', value_parser = share,
           default_value = "50%,110%,140%,200%,400%,50%")]
     pub(crate) steps: Vec<f64>,
     /// Length of each step [default: 60s, and 4s with --quick]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) step: Option<Duration>,
-    /// Time after which a client gives up; at most a quarter of a step, and less where the last one
-    /// is above 50% [default: 5s, or half of the most where that is shorter]
+    /// Time after which a client gives up: at most a quarter of a step, and less if the last step
+    /// is above 50% [default: 5s, or half of that limit if it is shorter]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) patience: Option<Duration>,
-    /// Connections at the most; they are opened as requests need them
+    /// Largest number of connections, which are opened as requests need them
     #[arg(short, long, value_name = "N", default_value_t = 1000,
           value_parser = clients())]
     pub(crate) clients: u32,
@@ -66,7 +67,7 @@ pub(crate) struct RampFlags {
     /// Repetitions, each on a fresh server [default: 3, and 1 with --quick]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 1000))]
     pub(crate) rounds: Option<u32>,
-    /// Steps of 4 s, once: a first look, in about a minute for two contenders
+    /// A first look: steps of 4 s, once. Two contenders take about a minute
     #[arg(long)]
     pub(crate) quick: bool,
     /// Seed for schedules
@@ -79,15 +80,16 @@ pub(crate) struct RampFlags {
 /// The closed loops that follow.
 #[derive(Debug, Args)]
 pub(crate) struct LadderFlags {
-    /// Then closed loops with so many clients each, which say who refuses and who slows
+    /// Afterwards run a closed loop with each of these numbers of clients, which shows who refuses
+    /// and who slows down
     #[arg(long, value_name = "N,...", value_delimiter = ',', num_args = 0..=1,
           require_equals = true, default_missing_value = LADDER,
           value_parser = clients())]
     pub(crate) ladder: Vec<u32>,
-    /// Measured time of each of them [default: 10s, and 2s with --quick]
+    /// Measured time of each closed loop of --ladder [default: 10s, and 2s with --quick]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) rung: Option<Duration>,
-    /// Time under load before a closed loop is measured [default: 1s, and 500ms with --quick]
+    /// Time under load before each of them is measured [default: 1s, and 500ms with --quick]
     #[arg(long, value_parser = duration)]
     pub(crate) warmup: Option<Duration>,
 }

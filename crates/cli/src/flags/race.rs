@@ -34,21 +34,21 @@ pub(crate) struct RaceFlags {
 /// Contenders, and what they are asked.
 #[derive(Debug, Args)]
 pub(crate) struct OperandFlags {
-    /// Contenders: a URL that is answered already, SERVER, SERVER@VERSION, SERVER:VARIANT, or a
-    /// configuration file; and last the path to ask for, such as /index.html
+    /// Contenders: the URL of a running server, SERVER, SERVER@VERSION, SERVER:VARIANT or a
+    /// configuration file. After them the path to request, such as /index.html
     #[arg(value_name = "CONTENDER")]
     pub(crate) what: Vec<String>,
-    /// Command line that starts a contender; may be repeated. `{port}` in it is the port to listen
-    /// on, which is in PORT of its environment too
+    /// Command line that starts a contender; may be repeated. The port to listen on replaces
+    /// `{port}` in it, and is in the environment variable PORT
     #[arg(long, value_name = "COMMAND")]
     pub(crate) start: Vec<String>,
     /// Working folder of the commands [default: this one]
     #[arg(long, value_name = "DIR", requires = "start")]
     pub(crate) folder: Option<PathBuf>,
-    /// Server of the configuration files, where neither name nor content says it
+    /// Server of the configuration files, if neither their name nor their content shows it
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
-    /// Workload to ask instead of one path
+    /// Workload to use instead of one path
     #[arg(long, value_name = "NAME")]
     pub(crate) workload: Option<String>,
     #[command(flatten)]
@@ -103,12 +103,12 @@ pub(crate) struct RaceLoadFlags {
     /// Time under load before measuring
     #[arg(long, value_parser = duration)]
     pub(crate) warmup: Option<Duration>,
-    /// Number of rounds [default: 7; with --gate 10, and up to 40 until what is gated is known to
-    /// within its gate]
+    /// Number of rounds [default: 7; with --gate 10, and up to 40 until each gated comparison is
+    /// known to within its gate]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u32>,
-    /// Add rounds until every comparison, or with --gate everything that is gated, is known to
-    /// within this, such as 3%; looked at from 10 rounds on
+    /// Add rounds until each comparison is known to within this, such as 3%, but run at least 10;
+    /// with --gate, only the comparisons of gates count
     #[arg(long, value_name = "P%", value_parser = percentage)]
     pub(crate) until: Option<f64>,
     /// Seed for the order of trials and for schedules
@@ -147,8 +147,8 @@ pub(crate) struct RaceRecordFlags {
     /// Exit with 4 unless every cell is valid
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Put what limits each contender to the test after the rounds: change one resource at a time,
-    /// such as a worker more or a processor less, six rounds each
+    /// After the rounds, test what limits each contender: change one resource at a time, such as a
+    /// worker more or a processor less, for six rounds each
     #[arg(long, conflicts_with = "hosts")]
     pub(crate) confirm: bool,
     #[command(flatten)]

@@ -132,15 +132,15 @@ pub(crate) struct FarFlags {
 /// When a campaign has enough rounds, and what follows them.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct StoppingFlags {
-    /// Add rounds until every comparison, or with --gate everything that is gated, is known to
-    /// within this, such as 3%; looked at from 10 rounds on
+    /// Add rounds until each comparison is known to within this, such as 3%, but run at least 10;
+    /// with --gate, only the comparisons of gates count
     #[arg(long, value_name = "P%", value_parser = percentage)]
     pub(crate) until: Option<f64>,
-    /// Rounds after which --until gives up [default: 40]
+    /// Largest number of rounds with --until [default: 40]
     #[arg(long, value_name = "N")]
     pub(crate) max_rounds: Option<u32>,
-    /// Put what limits each contender to the test after the rounds: change one resource at a time,
-    /// such as a worker more or a processor less, six rounds each
+    /// After the rounds, test what limits each contender: change one resource at a time, such as a
+    /// worker more or a processor less, for six rounds each
     #[arg(long, conflicts_with = "hosts")]
     pub(crate) confirm: bool,
 }
@@ -166,10 +166,10 @@ pub(crate) struct ReportFlags {
     /// Print all tables before the answer in text, and everything in Markdown
     #[arg(long)]
     pub(crate) full: bool,
-    /// As --full, and show long diffs of configurations too
+    /// Like --full, with long diffs of configurations too
     #[arg(long)]
     pub(crate) diffs: bool,
-    /// File to write to, instead of standard output; of hgrm a folder
+    /// File to write to, instead of standard output; with --format hgrm, a folder
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Show passwords, tokens, cookies and the like, which reports hide

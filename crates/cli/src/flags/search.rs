@@ -27,7 +27,7 @@ pub(crate) struct SearchRecordFlags {
     /// Print everything after the answer
     #[arg(long)]
     pub(crate) full: bool,
-    /// Exit with 4 unless everything can be said of each contender
+    /// Exit with 4 if anything about a contender stays undecided
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]

@@ -16,8 +16,7 @@ use super::run::OtherCampaigns;
     bakeoff selftest --format md --output docs/selftest.md\n\
     Exit codes: 0 the limits hold, 3 they do not, 130 interrupted.")]
 pub(crate) struct SelftestFlags {
-    /// Plant only what is certain to be found whatever else the machine does, once; within 3
-    /// minutes
+    /// Plant only faults that are found on a busy machine too, once each, within 3 minutes
     #[arg(long)]
     pub(crate) quick: bool,
     /// Plant only this fault, by its name; may be repeated
@@ -29,10 +28,10 @@ pub(crate) struct SelftestFlags {
     /// Number of pairs of equal servers to compare [default: 40, and 0 with --quick or --fault]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) pairs: Option<u32>,
-    /// Begin nothing after this time [default: 60m, and 3m with --quick]
+    /// Time after which nothing more is planted [default: 60m, and 3m with --quick]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) within: Option<Duration>,
-    /// Print the faults and what must name them, and plant nothing
+    /// Print the faults and the checks that must name them, and plant nothing
     #[arg(long)]
     pub(crate) list: bool,
     /// Format of the result

@@ -89,11 +89,11 @@ pub(crate) struct DemandFlags {
     /// Requests that may wait for a worker; any more get a 503 at once [default: no limit]
     #[arg(long, value_name = "N", requires = "workers")]
     pub(crate) queue: Option<u32>,
-    /// Seed for all random choices: the n-th request is treated alike in each run
+    /// Seed for all random choices; the n-th request is treated the same in each run
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Start without delays and errors. POST /behaviour/on to the --control address turns them on,
-    /// and /behaviour/off turns them off again
+    /// Start without delays and errors. POST /behaviour/on at the --control address turns them on,
+    /// and POST /behaviour/off turns them off
     #[arg(long)]
     pub(crate) later: bool,
 }

@@ -22,7 +22,7 @@ pub(crate) struct SiteFlags {
     /// Title of the site
     #[arg(long, value_name = "TEXT", default_value = "Benchmarks")]
     pub(crate) title: String,
-    /// Where the site will be, for absolute links in the feed and in previews of links
+    /// URL of the published site, for absolute links in the feed and in link previews
     #[arg(long, value_name = "URL", value_parser = address)]
     pub(crate) url: Option<String>,
 }

@@ -18,16 +18,16 @@ pub(crate) struct TryFlags {
     /// Configuration files of servers
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Server of the files, where neither name nor content says it
+    /// Server of the files, if neither their name nor their content shows it
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
-    /// Protocol to ask over [default: one that all files speak]
+    /// Protocol to use [default: one that all files support]
     #[arg(long, value_name = "NAME", value_parser = protocol)]
     pub(crate) protocol: Option<Protocol>,
-    /// Name to ask by (Host, and SNI over TLS) [default: the first name in the file]
+    /// Host name to request (Host, and SNI over TLS) [default: the first name in the file]
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Option<String>,
-    /// Path to ask for [default: one that the file answers, usually /]
+    /// Path to request [default: one that the file answers, usually /]
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
     /// Write the plan to this file, which must not exist yet; `bakeoff run FILE` measures it
