@@ -1,14 +1,15 @@
 //! Answers outside the window: asked for before and after the load, compared, and recorded.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bakeoff_plan::{Encoding, Request, Trial};
 use bakeoff_record::{Step, TrialEnd, TrialRecord, Warning, When};
 use bakeoff_stage::Fetched;
 
 use crate::site::Staged;
+use crate::trial::Setting;
 
 /// Most requests of a list that are asked for. From a longer list this many are chosen evenly.
 const ASKED_MAX: usize = 64;
@@ -66,12 +67,13 @@ pub(crate) fn check_after(
     trial: &Trial,
     contestant: &mut dyn Staged,
     record: &mut TrialRecord,
-    stop: &AtomicBool,
+    setting: &Setting<'_>,
 ) -> Option<TrialEnd> {
-    let end = Instant::now() + Duration::from_secs_f64(trial.load.timeout_s * RECOVERY_TIMEOUTS);
+    let clock = setting.site.clock();
+    let end = clock.now() + Duration::from_secs_f64(trial.load.timeout_s * RECOVERY_TIMEOUTS);
     for (_, request) in chosen(&trial.workload.requests, false) {
         loop {
-            let left = end.saturating_duration_since(Instant::now());
+            let left = end.saturating_duration_since(clock.now());
             let within = left.clamp(ASK_AGAIN, ANSWER_LIMIT);
             let asked = check_answer(trial, request, contestant, record, When::After, within);
             let Err(failed) = asked else {
@@ -97,14 +99,14 @@ pub(crate) fn check_after(
                     message: None,
                 });
             }
-            if stop.load(Ordering::Relaxed) {
+            if setting.stop.load(Ordering::Relaxed) {
                 return Some(failed);
             }
-            if Instant::now() >= end {
+            if clock.now() >= end {
                 record.course.warnings.push(no_answer(failed));
                 return None;
             }
-            std::thread::sleep(ASK_AGAIN);
+            clock.sleep(ASK_AGAIN);
         }
     }
     None

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bakeoff_plan::{Plan, Trial};
 use bakeoff_record::{
@@ -11,6 +11,7 @@ use bakeoff_record::{
 };
 
 use crate::ConductError;
+use crate::clock::Clock;
 use crate::event::Event;
 use crate::find::Searches;
 use crate::generators::{Generators, OwnEngine};
@@ -67,7 +68,10 @@ pub fn carry_out(
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<CampaignEnd, ConductError> {
     let roles = &options.roles;
-    roles.move_this_thread();
+    let clock = site.clock();
+    if !clock.is_invented() {
+        roles.move_this_thread();
+    }
     let own = OwnEngine::of(roles);
     let setting = Setting {
         site,
@@ -115,7 +119,7 @@ pub fn carry_out(
         campaign.keep(record, on_event)?;
         match losses.why_over(&trial.id, away) {
             Some(why) => return Ok(CampaignEnd::HostLost(why)),
-            None if rests => rest(plan.rest, &options.stop),
+            None if rests => rest(plan.rest, &clock, &options.stop),
             None => {}
         }
     }
@@ -257,14 +261,14 @@ fn kept(mut record: TrialRecord) -> TrialRecord {
 }
 
 /// Sleeps, unless somebody wants to stop.
-pub(crate) fn rest(length: Duration, stop: &AtomicBool) {
-    let end = Instant::now() + length;
+pub(crate) fn rest(length: Duration, clock: &Clock, stop: &AtomicBool) {
+    let end = clock.now() + length;
     while !stop.load(Ordering::Relaxed) {
-        let left = end.saturating_duration_since(Instant::now());
+        let left = end.saturating_duration_since(clock.now());
         if left.is_zero() {
             return;
         }
-        std::thread::sleep(left.min(REST_PERIOD));
+        clock.sleep(left.min(REST_PERIOD));
     }
 }
 

@@ -6,7 +6,8 @@
 //! three comes once.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bakeoff_plan::{
@@ -16,10 +17,11 @@ use bakeoff_plan::{
 use bakeoff_record::{RecordFolder, TrialEnd, TrialRecord, disturbances};
 
 use crate::campaign::{CampaignEnd, rest};
+use crate::clock::Clock;
 use crate::event::Event;
-use crate::generators::OwnEngine;
+use crate::generators::{Generators, OwnEngine};
 use crate::roles::{Roles, RolesError, RolesHere};
-use crate::site::Here;
+use crate::site::Site;
 use crate::trial::{self, Setting};
 use crate::{ConductError, Left};
 
@@ -221,7 +223,7 @@ impl<'p> Experiments<'p> {
     }
 
     /// A record for each experiment that cannot be made: why.
-    fn impossible(&self, roles: &Roles) -> Vec<TrialRecord> {
+    fn impossible(&self, roles: &Roles, clock: &Clock) -> Vec<TrialRecord> {
         let all = self.all.iter().filter_map(|experiment| {
             let reason = experiment.changed.as_ref().err()?;
             let name = experiment.change.name_of(&experiment.contender.name);
@@ -245,7 +247,7 @@ impl<'p> Experiments<'p> {
                 load_name: None,
                 ramp: None,
             };
-            let mut record = trial::blank(&trial, roles);
+            let mut record = trial::blank(&trial, roles, clock);
             record.end = TrialEnd::Skipped {
                 reason: reason.clone(),
                 fix: String::new(),
@@ -256,16 +258,26 @@ impl<'p> Experiments<'p> {
     }
 }
 
-/// Carries out what is missing of experiments on this machine, and calls `on_event` with what
-/// happens.
-/// `earlier` are their trials so far.
+/// What experiments are made with.
+#[derive(Debug)]
+pub struct Means {
+    /// Where servers are started: this machine, or an invented one.
+    pub site: Box<dyn Site>,
+    /// What carries out loads; `None` for the engine of this process.
+    pub generators: Option<Box<dyn Generators>>,
+    /// Set to end the running trial cleanly and keep those before it.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Carries out what is missing of experiments, and calls `on_event` with what happens. `earlier`
+/// are their trials so far.
 ///
 /// # Errors
 /// When nothing can be recorded or the processors asked for are not there.
 pub fn confirm(
     experiments: &Experiments<'_>,
     folder: &mut RecordFolder,
-    here: &mut Here,
+    means: &mut Means,
     earlier: &[TrialRecord],
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<CampaignEnd, ConductError> {
@@ -275,7 +287,8 @@ pub fn confirm(
         let mut earlier = earlier.iter();
         earlier.any(|one| one.id == id && one.end != TrialEnd::Interrupted)
     };
-    for record in experiments.impossible(&experiments.roles(&plan.pinning)?) {
+    let clock = means.site.clock();
+    for record in experiments.impossible(&experiments.roles(&plan.pinning)?, &clock) {
         if !is_known(&record.id) {
             folder.append(&record)?;
         }
@@ -290,7 +303,7 @@ pub fn confirm(
         may_add: Left::default(),
     });
     for (index, (trial, pinning)) in missing.iter().enumerate() {
-        if here.stop.load(Ordering::Relaxed) {
+        if means.stop.load(Ordering::Relaxed) {
             return Ok(CampaignEnd::Interrupted);
         }
         let left = missing.len() - index;
@@ -301,20 +314,22 @@ pub fn confirm(
             what: (&trial.contender.name, &trial.workload.name),
             left: expected.mul_f64(left as f64 / all.len().max(1) as f64),
         });
-        here.roles = experiments.roles(pinning)?;
+        let roles = experiments.roles(pinning)?;
+        means.site.divide_anew(&roles);
+        let own = OwnEngine::of(&roles);
         let setting = Setting {
-            site: &*here,
-            roles: &here.roles,
-            generators: &OwnEngine::of(&here.roles),
+            site: &*means.site,
+            roles: &roles,
+            generators: means.generators.as_deref().unwrap_or(&own),
             seed: plan.seed,
-            stop: &here.stop,
+            stop: &means.stop,
         };
         let logs = folder.logs_of(&trial.id);
         let mut record = trial::carry_out(&setting, trial, &logs, on_event)?.record;
         record.attempt.disturbed = disturbances(&record);
         folder.append(&record)?;
         on_event(Event::Ended(&record));
-        rest(plan.rest, &here.stop);
+        rest(plan.rest, &clock, &means.stop);
     }
     Ok(CampaignEnd::Complete)
 }

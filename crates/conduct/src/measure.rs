@@ -9,6 +9,7 @@ use bakeoff_plan::Trial;
 use bakeoff_record::{Hosts, LoadResult, LostHost, OriginCounts, Step, TrialEnd, Usage, Warning};
 
 use crate::answers::Encoded;
+use crate::clock::Clock;
 use crate::event::Event;
 use crate::generators::{Generated, LoadOrder, UnderWay};
 use crate::site::{Edge, Staged};
@@ -79,10 +80,11 @@ pub(crate) fn measure(
         Ok(load) => load,
         Err(cause) => return Measured::failed(Step::Measure, format!("failed to {cause}")),
     };
-    let mut watch = Watch::new(load, proxied, counts_at_start);
+    let clock = setting.site.clock();
+    let mut watch = Watch::new(load, clock.clone(), proxied, counts_at_start);
     watch.is_start_noted = trial.load.requests.is_some();
     while !watch.load.is_over() {
-        std::thread::sleep(watch.nap());
+        clock.sleep(watch.nap());
         watch.look(contestant, stop, on_event);
     }
     watch.look_last(contestant, on_event);
@@ -121,6 +123,7 @@ impl Measured {
 /// Looks at a load from outside while it is on.
 struct Watch {
     load: Box<dyn UnderWay>,
+    clock: Clock,
     proxied: bool,
     step: Option<Step>,
     /// Whether what is counted at the window's start was read.
@@ -145,15 +148,21 @@ struct Death {
 }
 
 impl Watch {
-    fn new(load: Box<dyn UnderWay>, proxied: bool, counts_at_start: Option<Counts>) -> Self {
+    fn new(
+        load: Box<dyn UnderWay>,
+        clock: Clock,
+        proxied: bool,
+        counts_at_start: Option<Counts>,
+    ) -> Self {
         Self {
             load,
+            shown_at: clock.now(),
+            clock,
             proxied,
             step: None,
             is_start_noted: false,
             is_end_noted: false,
             shown: (0, 0),
-            shown_at: Instant::now(),
             counts_at_start,
             counts_at_end: None,
             died: None,
@@ -182,21 +191,25 @@ impl Watch {
                 self.give_up(cause, contestant.log_tail());
             }
         }
-        if self.shown_at.elapsed() >= LIVE_PERIOD {
+        if self.since_shown() >= LIVE_PERIOD {
             self.show_live(on_event);
         }
     }
 
     /// Says what has ended since the last time.
     fn show_live(&mut self, on_event: &mut dyn FnMut(Event<'_>)) {
-        let since = self.shown_at.elapsed();
+        let since = self.since_shown();
         let now = self.load.live();
         // Other hosts may say anything.
         let ok = now.0.saturating_sub(self.shown.0);
         let errors = now.1.saturating_sub(self.shown.1);
         on_event(Event::Live { ok, errors, since });
         self.shown = now;
-        self.shown_at = Instant::now();
+        self.shown_at = self.clock.now();
+    }
+
+    fn since_shown(&self) -> Duration {
+        self.clock.now().duration_since(self.shown_at)
     }
 
     /// Ends the load early. The cause belongs to the running step.
@@ -212,7 +225,7 @@ impl Watch {
     /// How long to sleep until the next look, which is due at the window's start at the latest.
     fn nap(&self) -> Duration {
         let start = self.load.window().map(|(start, _)| start);
-        let left = start.map(|start| start.saturating_duration_since(Instant::now()));
+        let left = start.map(|start| start.saturating_duration_since(self.clock.now()));
         left.filter(|left| !left.is_zero())
             .map_or(WATCH_PERIOD, |left| left.min(WATCH_PERIOD))
     }
@@ -222,7 +235,7 @@ impl Watch {
         let Some((start, end)) = self.load.window() else {
             return;
         };
-        let now = Instant::now();
+        let now = self.clock.now();
         if self.step.is_none() {
             self.step = Some(Step::WarmUp);
             on_event(Event::Step(Step::WarmUp));
@@ -241,7 +254,8 @@ impl Watch {
                 // Read later, they would lack a part of the window, as if it had not been asked
                 // for. That is known once they are there: a full processor gives them late.
                 let read = counts(contestant, self.proxied);
-                self.counts_at_start = read.filter(|_| start.elapsed() <= COUNTS_WITHIN);
+                let late = self.clock.now().duration_since(start);
+                self.counts_at_start = read.filter(|_| late <= COUNTS_WITHIN);
             }
             on_event(Event::Step(Step::Measure));
         }

@@ -20,6 +20,7 @@ use bakeoff_stage::{Fetched, Stage};
 use rustix::process::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
+use crate::clock::Clock;
 use crate::contestant::{Contestant, Place};
 use crate::first::{Approach, FirstAnswers, first_answers};
 use crate::generators::Reached;
@@ -51,6 +52,14 @@ pub trait Site: std::fmt::Debug + Sync {
 
     /// Files that a process may open there; `None` for as many as it likes.
     fn open_files(&self) -> Option<u64>;
+
+    /// The clock that its campaigns go by.
+    fn clock(&self) -> Clock {
+        Clock::default()
+    }
+
+    /// Gives the roles other processors from now on.
+    fn divide_anew(&mut self, _roles: &Roles) {}
 
     /// Starts what a trial needs. `step` is called with each step before it begins.
     ///
@@ -275,6 +284,10 @@ impl Site for Here {
 
     fn open_files(&self) -> Option<u64> {
         getrlimit(Resource::Nofile).maximum
+    }
+
+    fn divide_anew(&mut self, roles: &Roles) {
+        self.roles = roles.clone();
     }
 
     fn start(

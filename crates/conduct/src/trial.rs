@@ -13,6 +13,7 @@ use bakeoff_record::{
 
 use crate::ConductError;
 use crate::answers::{Encoded, check_after, check_before};
+use crate::clock::Clock;
 use crate::event::Event;
 use crate::generators::Generators;
 use crate::measure::{Measured, measure};
@@ -61,12 +62,13 @@ pub(crate) fn carry_out(
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<Carried, ConductError> {
     let trial = &trial.as_asked();
-    let mut record = blank(trial, setting.roles);
+    let time = setting.site.clock();
+    let mut record = blank(trial, setting.roles, &time);
     if let Some(end) = forbidden(trial, setting.site, setting.generators) {
         record.end = end;
         return Ok(Carried { record, away: None });
     }
-    let mut clock = StepClock::start();
+    let mut clock = StepClock::start(time);
     let mut begin = |step| {
         clock.begin(step);
         on_event(Event::Step(step));
@@ -169,7 +171,7 @@ fn on_stage(
     let early = early.or_else(|| {
         clock.begin(Step::CheckAgain);
         on_event(Event::Step(Step::CheckAgain));
-        let end = check_after(trial, &mut *contestant, record, setting.stop);
+        let end = check_after(trial, &mut *contestant, record, setting);
         end.map(Early::End)
     });
     // A host may have been lost since the load.
@@ -316,7 +318,7 @@ fn keep_stop(record: &mut TrialRecord, facts: Option<StopFacts>) {
 }
 
 /// A record with nothing measured yet.
-pub(crate) fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
+pub(crate) fn blank(trial: &Trial, roles: &Roles, clock: &Clock) -> TrialRecord {
     TrialRecord {
         schema: TRIAL_SCHEMA.to_owned(),
         id: trial.id.clone(),
@@ -336,7 +338,7 @@ pub(crate) fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
         load: trial.load.clone(),
         load_name: trial.load_name.clone(),
         course: Course {
-            started_at: jiff::Timestamp::now().to_string(),
+            started_at: clock.timestamp().to_string(),
             ..Course::default()
         },
         end: TrialEnd::Interrupted,
@@ -352,13 +354,15 @@ pub(crate) fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
 
 /// Times the steps of a trial.
 struct StepClock {
+    clock: Clock,
     running: Option<(Step, Instant)>,
     ended: Vec<StepTime>,
 }
 
 impl StepClock {
-    fn start() -> Self {
+    fn start(clock: Clock) -> Self {
         Self {
+            clock,
             running: None,
             ended: Vec::new(),
         }
@@ -367,14 +371,14 @@ impl StepClock {
     /// Ends the running step and begins another.
     fn begin(&mut self, step: Step) {
         self.end();
-        self.running = Some((step, Instant::now()));
+        self.running = Some((step, self.clock.now()));
     }
 
     fn end(&mut self) {
         if let Some((step, since)) = self.running.take() {
             self.ended.push(StepTime {
                 step,
-                took_s: since.elapsed().as_secs_f64(),
+                took_s: self.clock.now().duration_since(since).as_secs_f64(),
             });
         }
     }

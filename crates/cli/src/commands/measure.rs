@@ -27,6 +27,7 @@ mod gated;
 mod generators;
 mod hosts;
 mod install;
+mod invented;
 mod list;
 mod load;
 mod load_together;

@@ -147,7 +147,7 @@ fn an_experiment_keeps_its_number_and_never_has_that_of_another() {
     let recorded = |experiments: &Experiments<'_>| {
         let roles = experiments.roles(&plan.pinning).unwrap();
         let trials = experiments.trials().into_iter();
-        let trials = trials.map(|(trial, _)| trial::blank(&trial, &roles));
+        let trials = trials.map(|(trial, _)| trial::blank(&trial, &roles, &Clock::default()));
         trials.collect::<Vec<TrialRecord>>()
     };
     let numbers = |experiments: &Experiments<'_>| {

@@ -347,7 +347,7 @@ fn a_load_that_cannot_begin_is_no_death_of_the_server() {
 
 /// What the record of a trial that ended so says of the server's death.
 fn died(measured: Measured) -> Option<String> {
-    let mut record = blank(&first_trial(), &roles());
+    let mut record = blank(&first_trial(), &roles(), &Clock::default());
     record.end = measured.end.expect("it failed");
     (record.result, record.course.hosts) = (measured.result, measured.hosts);
     record.server_died().map(str::to_owned)
@@ -378,9 +378,15 @@ fn after_a_host_is_lost_no_answer_is_waited_for() {
         ..Scripted::default()
     };
     let trial = first_trial();
-    let mut record = blank(&trial, &roles());
-    let stop = AtomicBool::new(false);
-    let end = check_after(&trial, &mut contestant, &mut record, &stop);
+    let mut record = blank(&trial, &roles(), &Clock::default());
+    let setting = Setting {
+        site: &Host::default(),
+        roles: &roles(),
+        generators: &Far { lost: false },
+        seed: 1,
+        stop: &AtomicBool::new(false),
+    };
+    let end = check_after(&trial, &mut contestant, &mut record, &setting);
     let Some(TrialEnd::Failed { step, cause, .. }) = end else {
         panic!("it failed: {end:?}, {:?}", record.course.warnings);
     };

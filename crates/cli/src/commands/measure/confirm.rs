@@ -2,21 +2,13 @@
 
 use std::path::Path;
 
-use bakeoff_conduct::{
-    CampaignEnd, Event, Experiments, Here, Roles, Site as _, Suspicion, allowed_cpus,
-    confirm as conduct,
-};
+use bakeoff_conduct::{CampaignEnd, Event, Experiments, Suspicion, confirm as conduct};
 use bakeoff_plan::Plan;
 use bakeoff_record::{CONFIRM_FOLDER, Machine, Record, RecordFolder, TrialRecord};
 use bakeoff_report::Redaction;
-use bakeoff_stage::Listening;
 
-use super::run::Destination;
 use crate::commands::folder_error;
 use crate::display::{Display, LineFor, spoken};
-use crate::interrupt::Interrupt;
-use crate::library::Folder;
-use crate::run_folder::RunFolder;
 use crate::standings::Standings;
 use crate::{exit, output};
 
@@ -25,39 +17,11 @@ const EXPERIMENTS_MAX: usize = 12;
 
 /// What the experiments need besides the record.
 pub(super) struct Means {
-    here: Here,
+    /// Those of the rounds before them.
+    pub(super) of_rounds: bakeoff_conduct::Means,
     /// Processors of this process before its rounds.
-    allowed: Vec<usize>,
-    redaction: Redaction,
-}
-
-impl Means {
-    /// Those of a campaign; `None` where nobody asked for experiments.
-    pub(super) fn of(
-        destination: &Destination,
-        plan: &Plan,
-        library: &Folder,
-        (scratch, interrupt, redaction): (&RunFolder, &Interrupt, &Redaction),
-    ) -> anyhow::Result<Option<Self>> {
-        if !destination.confirm {
-            return Ok(None);
-        }
-        let (bakeoff, stage) = scratch.stage_at(library.servers(), Listening::default())?;
-        let here = Here {
-            stage: stage.into(),
-            bakeoff,
-            folder: scratch.path().to_owned(),
-            roles: Roles::divide(&plan.pinning).map_err(exit::usage)?,
-            seed: plan.seed,
-            stop: interrupt.flag(),
-            programs: Default::default(),
-        };
-        Ok(Some(Self {
-            here,
-            allowed: allowed_cpus(),
-            redaction: redaction.clone(),
-        }))
-    }
+    pub(super) allowed: Vec<usize>,
+    pub(super) redaction: Redaction,
 }
 
 /// Puts each suspected bottleneck of the record at `path` to the test once its rounds are complete,
@@ -65,11 +29,11 @@ impl Means {
 pub(super) fn after(
     end: CampaignEnd,
     path: &Path,
-    means: Option<Means>,
+    mut means: Means,
 ) -> anyhow::Result<CampaignEnd> {
-    let Some(mut means) = means.filter(|_| end == CampaignEnd::Complete) else {
+    if end != CampaignEnd::Complete {
         return Ok(end);
-    };
+    }
     let record = Record::read(path).map_err(folder_error)?;
     let plan = record.plan.clone();
     let suspicions = suspicions(&record);
@@ -87,7 +51,7 @@ pub(super) fn after(
     ));
     let (mut folder, earlier) = folder(&path.join(CONFIRM_FOLDER), &plan, &record.machine)?;
     // A program that has changed since is found when it is held to the one of the rounds.
-    let fixed = means.here.fix_programs(&plan, &record.trials);
+    let fixed = means.of_rounds.site.fix_programs(&plan, &record.trials);
     fixed.map_err(exit::usage)?;
     let standings = Standings::new(&plan, &[]);
     // Its trials are in no blocks.
@@ -96,7 +60,7 @@ pub(super) fn after(
     let end = conduct(
         &experiments,
         &mut folder,
-        &mut means.here,
+        &mut means.of_rounds,
         &earlier,
         &mut on_event,
     );

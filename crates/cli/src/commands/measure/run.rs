@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bakeoff_conduct::{
-    CampaignEnd, Event, Here, Options, Roles, Site, SiteError, carry_out as conduct,
+    CampaignEnd, Event, Here, Invented, Means, Options, Roles, Site, SiteError,
+    carry_out as conduct,
 };
 use bakeoff_plan::{Overrides, Plan, RoundsAsked};
 use bakeoff_record::{
@@ -18,7 +19,7 @@ use super::findings::refuse_what_cannot_run;
 use super::gated::Gated;
 use super::run_hosts::{Campaign, Far};
 use super::saved_plan::SavedPlan;
-use super::{confirm, ending, find, first, overload, plan_notes, resumed, saved_plan};
+use super::{confirm, ending, find, first, invented, overload, plan_notes, resumed, saved_plan};
 use crate::campaigns::{Place, WhileOthersRun};
 use crate::commands::report::{self, Drawn, PAGE_FILE};
 use crate::commands::{folder_error, share};
@@ -167,7 +168,20 @@ pub(super) fn campaign(
     let scratch = RunFolder::make()?;
     let earlier = resumed.as_ref().map(|(_, record)| record.trials.as_slice());
     let earlier = earlier.unwrap_or_default();
-    let (far, roles, site) = sites(destination, (&plan, earlier), library, &scratch, &interrupt)?;
+    let invented = invented::asked_for(&interrupt, &plan)?;
+    invented::refuse_to_mix(
+        resumed.as_ref().map(|(_, record)| record),
+        invented.as_ref(),
+    )?;
+    let of_this_run = (&scratch, &interrupt);
+    let (far, roles, site) = match &invented {
+        Some(invented) => (
+            None,
+            invented.roles().clone(),
+            Box::new(invented.clone()) as _,
+        ),
+        None => sites(destination, (&plan, earlier), library, of_this_run)?,
+    };
     let place_is_new = resumed.is_none();
     let _record_place = place_is_new.then(|| RecordPlace::make(&path)).transpose()?;
     site.fix_programs(&plan, earlier).map_err(not_asked)?;
@@ -183,7 +197,7 @@ pub(super) fn campaign(
         true => first::look(plan, &findings, answering_least, &*site, &redaction)?,
         false => plan,
     };
-    let machine = machine(far.as_ref());
+    let machine = machine(far.as_ref(), invented.as_ref());
     destination.gated.refuse_unlike(&machine, &plan)?;
     plan_notes::print(&plan, &redaction);
     let (mut folder, earlier) = folder(resumed, &path, &plan, &machine)?;
@@ -191,21 +205,35 @@ pub(super) fn campaign(
     if let Some(addresses) = far.as_ref().and_then(Far::addresses) {
         folder.hide(addresses.clone());
     }
-    let of_this_run = (&scratch, &interrupt, &redaction);
-    let means = confirm::Means::of(destination, &plan, library, of_this_run)?;
+    let (allowed, generators) = (roles.allowed.clone(), invented::generators(&invented));
     let options = Options {
         stop: interrupt.flag(),
         earlier,
         roles,
-        generators: far.as_ref().map(|far| far.measured(&|| interrupt.came())),
+        generators: match &far {
+            Some(far) => Some(far.measured(&|| interrupt.came())),
+            None => invented::generators(&invented),
+        },
         warnings: place.others.iter().map(disturbed_by).collect(),
     };
     let resume = resumed::command(&plan, &path, destination, library);
     let kept = format!("what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&format!("interrupted; {kept}"));
-    let shown = (&destination.gated, (redaction, endpoint));
-    let end = measure(&plan, &mut folder, &*site, options, shown)?;
-    let end = confirm::after(end, &path, means)?;
+    let shown = (&destination.gated, (redaction.clone(), endpoint));
+    let mut end = measure(&plan, &mut folder, &*site, options, shown)?;
+    if destination.confirm {
+        let of_rounds = Means {
+            site,
+            generators,
+            stop: interrupt.flag(),
+        };
+        let means = confirm::Means {
+            of_rounds,
+            allowed,
+            redaction,
+        };
+        end = confirm::after(end, &path, means)?;
+    }
     if let Some(far) = far.filter(|_| end == CampaignEnd::Complete) {
         let links = far.links(When::After, &|| interrupt.came());
         folder.keep_links(links).map_err(folder_error)?;
@@ -245,8 +273,7 @@ fn sites(
     destination: &Destination,
     (plan, earlier): (&Plan, &[TrialRecord]),
     library: &Folder,
-    scratch: &RunFolder,
-    interrupt: &Interrupt,
+    (scratch, interrupt): (&RunFolder, &Interrupt),
 ) -> anyhow::Result<(Option<Far>, Roles, Box<dyn Site>)> {
     let servers = library.servers_folder();
     let with = Campaign {
@@ -548,8 +575,12 @@ fn print(
 }
 
 /// The machine that servers run on, and how this campaign was begun.
-fn machine(far: Option<&Far>) -> Machine {
+fn machine(far: Option<&Far>, invented: Option<&Invented>) -> Machine {
     let servers = far.and_then(Far::machine);
+    let here = || {
+        let here = bakeoff_probe::machine();
+        invented.map_or(here.clone(), |invented| invented.machine(here))
+    };
     Machine {
         schema: MACHINE_SCHEMA.to_owned(),
         bakeoff: env!("CARGO_PKG_VERSION").to_owned(),
@@ -557,7 +588,7 @@ fn machine(far: Option<&Far>) -> Machine {
             .map(|argument| argument.to_string_lossy().into_owned())
             .collect(),
         started_at: jiff::Timestamp::now().to_string(),
-        ..servers.unwrap_or_else(bakeoff_probe::machine)
+        ..servers.unwrap_or_else(here)
     }
 }
 

@@ -1,0 +1,268 @@
+//! An invented server, and the upstream behind it.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use bakeoff_origin::Counts;
+use bakeoff_plan::{Protocol, Request, ServerChoice, Workload};
+use bakeoff_record::{
+    CertificateFacts, ConfigFile, Crew, GrownFile, Pinned, ServerFacts, Step, StopFacts, TrialEnd,
+    Usage, When, Work,
+};
+use bakeoff_stage::Fetched;
+
+use super::usage::Seen;
+use super::world::Server;
+use super::{Invented, Load, STEP};
+use crate::generators::Reached;
+use crate::site::{Edge, Staged, StartOrder};
+
+/// Where it would listen.
+const ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
+/// Connections that it keeps to its upstream.
+const KEPT: u64 = 64;
+
+/// A server in one trial.
+pub(super) struct Contestant {
+    world: Invented,
+    server: Server,
+    choice: ServerChoice,
+    name: String,
+    logs: String,
+    is_proxied: bool,
+    /// What its upstream counted before the load.
+    observed: Cell<Counts>,
+}
+
+impl Contestant {
+    pub(super) fn new(world: Invented, server: Server, order: &StartOrder<'_>) -> Self {
+        Self {
+            world,
+            server,
+            choice: order.contender.server.clone(),
+            name: order.contender.name.clone(),
+            logs: order
+                .logs
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            is_proxied: order.workload.proxied,
+            observed: Cell::default(),
+        }
+    }
+
+    fn load(&self) -> Option<Load> {
+        self.world.now().load.clone()
+    }
+
+    /// How it ended, if it has.
+    fn is_dead(&self) -> bool {
+        self.load().is_some_and(|load| {
+            let at_s = load.at_s(&self.world.clock);
+            load.traffic.dies_s.is_some_and(|dies_s| dies_s <= at_s)
+        })
+    }
+
+    /// What its upstream counts of some requests.
+    fn asked(&self, requests: u64) -> Counts {
+        let work = &self.server.work;
+        let old = if work.http_1_0 { requests } else { 0 };
+        Counts {
+            requests,
+            connections: if work.keeps_upstream {
+                requests.min(KEPT)
+            } else {
+                requests
+            },
+            http_1_0: old,
+            http_1_1: requests - old,
+            close: if work.keeps_upstream { 0 } else { requests },
+            bytes_read: requests * 96,
+            bytes_written: requests * 140,
+            ..Counts::default()
+        }
+    }
+}
+
+impl Staged for Contestant {
+    fn facts(&self) -> ServerFacts {
+        let server = match &self.choice {
+            ServerChoice::Program { server, .. } => server.as_str(),
+            ServerChoice::Command(_) => "command",
+            ServerChoice::Url(_) => return ServerFacts::without_folder("url", ADDRESS),
+            ServerChoice::Yardstick => "yardstick",
+            ServerChoice::Origin => "origin",
+        };
+        let config = self.server.work.config.iter().map(|text| ConfigFile {
+            path: format!("logs/{}/server.conf", self.logs),
+            text: text.clone(),
+            filled: BTreeMap::new(),
+        });
+        ServerFacts {
+            version: "1.0".to_owned(),
+            binary: format!("/invented/{server}"),
+            binary_sha256: "0f".repeat(32),
+            command: vec![format!("/invented/{server}"), self.name.clone()],
+            configs: config.collect(),
+            ..ServerFacts::without_folder(server, ADDRESS)
+        }
+    }
+
+    fn pinned(&self) -> Pinned {
+        self.world.roles.pinned.clone()
+    }
+
+    fn reached(&self) -> Reached {
+        Reached {
+            address: ADDRESS,
+            host: None,
+            authority: None,
+        }
+    }
+
+    fn fetch(
+        &self,
+        request: &Request,
+        protocol: Protocol,
+        when: When,
+        within: Duration,
+    ) -> Result<Fetched, TrialEnd> {
+        let is_silent = self.server.answer.silent && when == When::After;
+        let cause = match self.is_dead() {
+            true => "Connection refused (os error 111)",
+            false if is_silent => {
+                self.world.clock.sleep(within);
+                "no whole answer in time; 0 bytes arrived"
+            }
+            false => return Ok(self.server.answered(request, protocol, when)),
+        };
+        Err(TrialEnd::Failed {
+            step: Step::CheckAgain,
+            cause: cause.to_owned(),
+            message: None,
+        })
+    }
+
+    fn observe(&self, workload: &Workload, requests: u32) -> Work {
+        let work = &self.server.work;
+        self.observed.set(match work.keeps_upstream {
+            // They come one after the other.
+            true => Counts {
+                connections: 1,
+                ..self.asked(u64::from(requests))
+            },
+            false => self.asked(u64::from(requests)),
+        });
+        let processors = match self.world.roles.pinned.server.len() {
+            0 => self.world.world.processors,
+            some => some,
+        };
+        let processors = u32::try_from(processors).unwrap_or(u32::MAX);
+        let workers = work.workers.unwrap_or(processors);
+        Work {
+            requests,
+            connections: Some(if work.keeps_clients { 1 } else { requests }),
+            certificate: workload.protocol.is_secure().then(|| CertificateFacts {
+                key: "ECDSA".to_owned(),
+                bits: Some(256),
+            }),
+            grown: Some(self.log(u64::from(requests))),
+            crew: Some(Crew {
+                processes: workers + 1,
+                threads: workers + 1,
+                listening: workers,
+                loops: workers,
+                listening_threads: workers,
+                processors,
+                open_files: Some(20_000),
+                users: vec!["nobody".to_owned()],
+            }),
+            ..Work::default()
+        }
+    }
+
+    fn note_written(&mut self) {}
+
+    fn grown(&self) -> Vec<GrownFile> {
+        let load = self.load();
+        let ended = load.map_or((0, 0), |load| load.traffic.ended_by(f64::MAX));
+        self.log(ended.0 + ended.1)
+    }
+
+    fn died(&mut self) -> Option<String> {
+        self.is_dead().then(|| "exit status 3".to_owned())
+    }
+
+    fn log_tail(&self) -> String {
+        String::new()
+    }
+
+    fn behave(&self, _: bool) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn origin_counts(&self) -> Option<Counts> {
+        let before = self.observed.get();
+        let Some(load) = self.load() else {
+            return Some(before);
+        };
+        let (ok, errors) = load.traffic.ended_by(load.at_s(&self.world.clock));
+        let now = self.asked(ok + errors);
+        Some(Counts {
+            requests: before.requests + now.requests,
+            connections: before.connections + now.connections,
+            http_1_0: before.http_1_0 + now.http_1_0,
+            http_1_1: before.http_1_1 + now.http_1_1,
+            close: before.close + now.close,
+            bytes_read: before.bytes_read + now.bytes_read,
+            bytes_written: before.bytes_written + now.bytes_written,
+            ..before
+        })
+    }
+
+    fn sample(&mut self, _: bool) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn note_edge(&mut self, _: Edge) {}
+
+    fn sampled(&mut self, start: Option<Instant>) -> Usage {
+        let Some((load, _)) = self.load().zip(start) else {
+            return Usage::default();
+        };
+        let seen = Seen {
+            server: &self.server,
+            traffic: &load.traffic,
+            pinned: &self.world.roles.pinned,
+            processors: self.world.world.processors,
+            is_proxied: self.is_proxied,
+            until_s: load.at_s(&self.world.clock),
+        };
+        seen.usage()
+    }
+
+    fn stop(self: Box<Self>) -> Result<Option<StopFacts>, TrialEnd> {
+        self.world.clock.sleep(STEP);
+        let is_ours = !matches!(self.choice, ServerChoice::Url(_));
+        Ok(is_ours.then(|| StopFacts {
+            graceful: true,
+            took_s: STEP.as_secs_f64(),
+            status: Some("exit status 0".to_owned()),
+        }))
+    }
+}
+
+impl Contestant {
+    /// Its log, as these requests make it grow.
+    fn log(&self, requests: u64) -> Vec<GrownFile> {
+        let bytes = self.server.work.log_bytes * requests;
+        let grown = (bytes > 0).then(|| GrownFile {
+            path: "/invented/access.log".to_owned(),
+            bytes,
+        });
+        grown.into_iter().collect()
+    }
+}
