@@ -25,7 +25,9 @@ fn a_race_with_a_gate_and_its_record_say_the_same() {
     let rate = rate.expect("a rate");
     assert_eq!(rate["ruling"], "breached");
     assert_eq!(rate["reason"], Value::Null);
-    let worse = rate["worse"]["point"].as_f64().expect("by how much it is worse");
+    let worse = rate["worse"]["point"]
+        .as_f64()
+        .expect("by how much it is worse");
     assert!(
         (worse - 1.0).abs() < 0.02,
         "half the rate is as bad as twice the time: {worse}"
@@ -119,4 +121,198 @@ fn a_baseline_that_can_decide_nothing_is_refused_before_anything_is_measured() {
     let refused = run("./share.toml", "p99=5%").expect(2);
     refused.says("loads at a share of the capacity are not compared");
     assert!(!scene.path("none").exists());
+}
+
+#[test]
+fn wrong_gates_and_conditions_are_refused_before_anything_is_measured() {
+    let scene = Scene::new();
+    let refused = |arguments: &[&str], more: &[&str], problem: &str| {
+        let arguments = [arguments, more, &["--out", "none"]].concat();
+        scene.run(&arguments).expect(2).says(problem);
+        assert!(!scene.path("none").exists());
+    };
+    let race = ["race", "nginx", "caddy"];
+    refused(&race, &["--gate", "p99=5%"], "fits no load here");
+    refused(&race, &["--gate", "rate=5"], "is not a gate");
+    refused(&race, &["--fail-if", "p99 > 5"], "is not a limit for p99");
+    let fits_nothing = "the condition `rate < 400` fits no load here";
+    refused(
+        &race,
+        &["--rate", "500", "--fail-if", "rate < 400"],
+        fits_nothing,
+    );
+    let run = ["run", "smoke", "--contender", "nginx-default"];
+    refused(&run, &["--gate", "rate=5%"], "the plan has one alone");
+    let baseline = ["--gate", "rate=5%", "--baseline", "missing"];
+    refused(&run, &baseline, "holds no record");
+    let load = ["load", "http://127.0.0.1:9/", "--fail-if", "cpu > 1ms"];
+    scene
+        .run(&load)
+        .expect(2)
+        .says("does not see the server's process");
+    scene.run(&["verify", "missing"]).expect(2);
+    scene.run(&["compare", "missing", "a", "b"]).expect(2);
+}
+
+/// A plan to which a search or an overload is added.
+const NO_ROUNDS: &str = r#"
+name = "no-rounds"
+workloads = ["synthetic"]
+
+[[contender]]
+name = "nginx"
+server = "nginx"
+
+[[contender]]
+name = "caddy"
+server = "caddy"
+"#;
+
+/// Neither was held against anything, and the exit code was 0.
+#[test]
+fn a_search_or_an_overload_takes_no_gates() {
+    let scene = Scene::new();
+    for kind in ["search", "overload"] {
+        scene.write("plan.toml", &format!("{NO_ROUNDS}\n[[{kind}]]\n"));
+        for held in [["--gate", "p99=5%"], ["--fail-if", "p99 > 1ns"]] {
+            let run = ["run", "./plan.toml", "--out", "none", held[0], held[1]];
+            let said = scene.run(&run).expect(2);
+            said.says("--gate and --fail-if are for plans with rounds");
+            assert!(!scene.path("none").exists(), "{kind} {held:?}");
+        }
+    }
+}
+
+/// Trials at different rates were held against each other.
+#[test]
+fn the_records_of_a_search_and_an_overload_are_not_compared() {
+    let scene = Scene::raced(&["--rounds", "1"]);
+    let made = ["nginx", "caddy", "--quick", "--out"];
+    for (command, name) in [("find", "a search"), ("overload", "an overload")] {
+        let folder = name.replace(' ', "-");
+        let goal: &[&str] = if command == "find" {
+            &["--slo", "p99<10ms"]
+        } else {
+            &[]
+        };
+        scene
+            .run(&[&[command], &made[..], &[&folder], goal].concat())
+            .expect(0);
+        let expected = format!("{folder} is of {name}, which has no rounds to compare");
+        let within = ["compare", &folder, "nginx", "caddy"];
+        scene.run(&within).expect(2).says(&expected);
+        for across in [["record", &folder], [&folder, "record"]] {
+            let across = ["compare", across[0], across[1], "--force"];
+            scene.run(&across).expect(2).says(&expected);
+        }
+        let gate = ["--gate", "rate=5%", "--baseline", &folder];
+        let run = [&["run", "smoke", "--out", "none"][..], &gate].concat();
+        scene.run(&run).expect(2).says(&expected);
+    }
+}
+
+/// A record in which nothing was measured.
+fn measured_nothing() -> Scene {
+    let scene = Scene::of("stop_after = 0");
+    let race = ["race", "nginx", "caddy", "--rounds", "1", "--out", "none"];
+    scene.run(&race).expect(130);
+    scene
+}
+
+/// Otava takes a `nan` for a number, and then finds nothing.
+#[test]
+fn a_line_for_otava_says_what_it_lacks() {
+    let scene = Scene::raced(&["--rounds", "3", "--duration", "1s"]);
+    // Of a server that did not start.
+    scene.change("record", "some", |record| {
+        let mut trials = record.trials.iter_mut();
+        let trial = trials.find(|it| it.contender == "caddy").unwrap();
+        trial.result = None;
+    });
+    let report = |scene: &Scene, record: &str| scene.run(&["report", record, "--format", "otava"]);
+    report(&scene, "some")
+        .expect(0)
+        .says(" values are nan, because");
+    let none = measured_nothing();
+    report(&none, "none")
+        .expect(4)
+        .says(" values are nan, because");
+}
+
+/// github-action-benchmark refuses an empty list, in the next step and without a reason.
+#[test]
+fn a_file_without_a_number_for_another_tool_ends_with_4() {
+    let (some, none) = (Scene::raced(&["--rounds", "3"]), measured_nothing());
+    for format in ["bencher", "github-bigger", "gobench"] {
+        some.run(&["report", "record", "--format", format])
+            .expect(0);
+        let said = none.run(&["report", "none", "--format", format]);
+        said.expect(4).says("no number of this record");
+    }
+    none.run(&["report", "none", "--format", "github-smaller"])
+        .expect(4);
+}
+
+/// Trials of which one has a smallest latency above its largest, in lines as long as they were.
+pub(crate) fn contradicting(trials: &str) -> String {
+    let (before, after) = trials.split_once("\"max_ns\":").unwrap();
+    let digits = after.find(|one: char| !one.is_ascii_digit()).unwrap();
+    let changed = format!("{before}\"max_ns\":{:digits$}{}", 1, &after[digits..]);
+    assert_eq!(changed.len(), trials.len());
+    changed
+}
+
+/// Each ended in a panic.
+#[test]
+fn a_record_that_nobody_can_judge_is_refused_and_left_out() {
+    let scene = Scene::raced(&["--rounds", "1"]);
+    scene.change("record", "both/good", |_| {});
+    scene.change("record", "both/bad", |_| {});
+    let trials = scene.read("both/bad/trials.jsonl");
+    scene.write("both/bad/trials.jsonl", &contradicting(&trials));
+    let commands = [
+        (&["report", "both/bad"][..], 2),
+        (&["compare", "both/bad", "a", "b"], 2),
+        (&["site", "both/bad"], 2),
+        (&["history", "both/bad", "--no-index"], 4),
+    ];
+    for (command, code) in commands {
+        let said = scene.run(command).expect(code);
+        let all = said.stdout + &said.stderr;
+        assert!(all.contains("is above max_ns"), "{all}");
+    }
+    // Beside another it is left out.
+    let said = scene.run(&["site", "both"]).expect(2);
+    said.says("left out: both/bad: ")
+        .prints("1 record, 1 left out");
+}
+
+/// A record is no worse than itself, so every gate was passed.
+#[test]
+fn a_record_is_not_compared_with_itself() {
+    let scene = Scene::raced(&["--rounds", "7"]);
+    let compare = |second: &str, force: &[&str]| {
+        let command = ["compare", "record", second, "--gate", "rate=5%"];
+        scene.run(&[&command, force].concat())
+    };
+    compare("./record", &[])
+        .expect(2)
+        .says("is compared with itself");
+    scene
+        .run(&["report", "record", "--share", "copy"])
+        .expect(0);
+    compare("copy", &[])
+        .expect(2)
+        .says("are of the same campaign");
+    compare("copy", &["--force"]).expect(0);
+    for baseline in ["record", "copy"] {
+        let gate = ["--gate", "rate=5%", "--baseline", baseline];
+        let run = [&["run", "--resume", "record"][..], &gate].concat();
+        let expected = format!("--baseline {baseline} is of the campaign that goes on");
+        scene.run(&run).expect(2).says(&expected);
+    }
+    scene.change("record", "later", |record| {
+        record.machine.started_at = "2036-11-22T04:00:00Z".to_owned();
+    });
+    compare("later", &[]).expect(0);
 }

@@ -39,7 +39,14 @@
 //! No test here depends on a time or on the machine that it runs on. One that needs a record and
 //! not a campaign takes that of [`Scene::raced`](support::scene::Scene::raced).
 
+mod confirm;
+mod equal;
+mod find;
 mod gates;
 mod history;
+mod overload;
 mod resumed;
+mod share;
+mod site;
 mod support;
+mod verify;

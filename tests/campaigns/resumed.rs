@@ -1,5 +1,7 @@
 //! A campaign that was stopped goes on, and says how.
 
+use bakeoff_record::{HostFacts, HostRole, Hosts, TrialRecord};
+
 use crate::support::scene::Scene;
 
 #[test]
@@ -35,4 +37,105 @@ fn a_campaign_that_was_stopped_goes_on_with_what_it_has() {
         .run(&["verify", "record"])
         .expect(0)
         .prints("all of it holds");
+}
+
+/// The server on one host, and the load from another one.
+fn on_hosts(trial: &mut TrialRecord) {
+    let host = |name: &str, role| HostFacts {
+        name: name.to_owned(),
+        transport: "ssh".to_owned(),
+        roles: vec![role],
+        ..HostFacts::default()
+    };
+    trial.course.hosts = Some(Hosts {
+        hosts: vec![
+            host("sut", HostRole::Server),
+            host("g1", HostRole::Generator),
+        ],
+        ..Hosts::default()
+    });
+}
+
+/// What `run --resume` is refused with.
+#[track_caller]
+fn check(scene: &Scene, record: &str, more: &[&str], expected: &str) {
+    let resume = [&["run", "--resume", record][..], more].concat();
+    let trials = scene.path(record).join("trials.jsonl");
+    let before = std::fs::read(&trials).unwrap();
+    scene.run(&resume).expect(2).says(expected);
+    assert!(std::fs::read(&trials).unwrap() == before, "{resume:?}");
+}
+
+#[test]
+fn a_record_of_hosts_goes_on_with_their_file() {
+    let scene = Scene::raced(&["--rounds", "1"]);
+    scene.change("record", "my record", |record| {
+        record.trials.iter_mut().for_each(on_hosts);
+    });
+    let add = "my record was measured on the hosts of a file; add --hosts FILE: `bakeoff run \
+               --resume 'my record' --hosts FILE` goes on with it";
+    check(&scene, "my record", &[], add);
+    check(&scene, "my record", &["--rounds", "2"], add);
+    let confirm = "--confirm changes workers and processors of this machine, and my record was \
+                   measured on the hosts of a file";
+    check(&scene, "my record", &["--confirm"], confirm);
+}
+
+/// Where no trial came to its load, the command that began it says where it is at home.
+#[test]
+fn a_record_without_a_load_goes_on_where_it_began() {
+    let scene = Scene::raced(&["--rounds", "1"]);
+    for (name, flag) in [("one", "--hosts"), ("two", "--hosts=lab.toml")] {
+        scene.change("record", name, |record| {
+            record.trials.clear();
+            record.machine.command.push(flag.to_owned());
+        });
+        check(&scene, name, &[], "was measured on the hosts of a file");
+    }
+}
+
+#[test]
+fn a_record_of_this_machine_goes_on_without_hosts() {
+    let scene = Scene::raced(&["--rounds", "1"]);
+    scene.write("lab.toml", "");
+    let here = "record was measured on this machine alone; leave out --hosts";
+    check(&scene, "record", &["--hosts", "lab.toml"], here);
+    scene.change("record", "both", |record| {
+        record.trials.iter_mut().step_by(2).for_each(on_hosts);
+    });
+    let both = "both holds trials of this machine alone and trials of the hosts of a file";
+    check(&scene, "both", &["--hosts", "lab.toml"], both);
+    check(&scene, "both", &[], both);
+}
+
+#[test]
+fn what_was_invented_is_not_gone_on_with_by_measuring() {
+    let scene = Scene::raced(&["--rounds", "1"]);
+    scene.change("record", "real", |record| {
+        record.machine.host = "bench".to_owned()
+    });
+    let expected = "a record of an invented machine goes on with BAKEOFF_INVENTED alone";
+    check(&scene, "real", &["--rounds", "2"], expected);
+}
+
+#[test]
+fn a_shared_copy_proposes_nothing_that_it_refuses() {
+    // A few rounds more are proposed where two could not be told apart.
+    let scene = Scene::of("server.noise = 0.05");
+    scene
+        .run(&["race", "nginx", "caddy", "--rounds", "7", "--out", "record"])
+        .expect(0);
+    let report = scene.run(&["report", "record"]).expect(0);
+    report.prints("next: bakeoff run --resume record");
+    scene
+        .run(&["report", "record", "--share", "copy"])
+        .expect(0);
+    for format in ["text", "json", "html"] {
+        let copy = scene.run(&["report", "copy", "--format", format]).expect(0);
+        assert!(!copy.stdout.contains("--resume"), "{format}");
+        assert!(copy.stdout.contains("--full"), "{format}");
+    }
+    assert!(!scene.read("copy/report.html").contains("run --resume"));
+    scene.run(&["verify", "copy"]).expect(0);
+    check(&scene, "copy", &[], "copy is a shared copy");
 }

@@ -1,5 +1,5 @@
 //! The binary from end to end: real servers, servers that misbehave on purpose, full disks and
-//! deaths by force.
+//! deaths by force. What only asks what a campaign says, writes or returns is in `tests/campaigns`.
 //!
 //! Every test works in a scene of its own (`support/scene.rs`), which at its end looks for
 //! processes that bakeoff left behind. Tests wait for conditions, never for a time, and judge no
@@ -23,7 +23,6 @@ mod faults;
 mod find;
 mod gates;
 mod h2;
-mod history;
 mod hostile;
 mod hosts;
 mod install;
@@ -39,9 +38,7 @@ mod packaging;
 mod paths;
 mod privileges;
 mod protocols;
-mod published_site;
 mod race;
-mod resumed;
 mod run;
 mod run_hosts;
 mod selftest;
@@ -51,5 +48,4 @@ mod support;
 mod transport;
 mod truth;
 mod trying;
-mod verify;
 mod workloads;

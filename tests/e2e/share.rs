@@ -220,23 +220,6 @@ fn check(scene: &Scene, arguments: &[&str]) {
     );
 }
 
-#[test]
-fn hostile_texts_reach_no_terminal() {
-    let scene = Scene::new();
-    for hostile in HOSTILE {
-        let name = format!("a{hostile}b");
-        check(&scene, &["report", &name]);
-        check(&scene, &["report", "x", "--format", &name]);
-        check(&scene, &["run", &format!("./{name}.toml")]);
-        check(&scene, &["run", "--library", &name]);
-        check(&scene, &["debug", &name, &name]);
-        check(
-            &scene,
-            &["load", &format!("http://127.0.0.1:1/{name}"), "-n", "1"],
-        );
-    }
-}
-
 /// A text in a TOML string: what acts is escaped there, and stands in the value as it is.
 fn in_toml(text: &str) -> String {
     let unit = |one: char| format!("\\U{:08x}", u32::from(one));

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use bakeoff_record::{Record, RecordFolder};
 use serde_json::Value;
 
 /// The file of the machine.
@@ -60,8 +61,14 @@ impl Scene {
     #[track_caller]
     pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
+        command.args(arguments);
+        self.run_command(command)
+    }
+
+    /// Runs a command with this scene as its folder and home.
+    #[track_caller]
+    pub(crate) fn run_command(&self, mut command: Command) -> Finished {
         command
-            .args(arguments)
             .current_dir(self.0.path())
             .env("BAKEOFF_INVENTED", self.path(MACHINE))
             .env("BAKEOFF_CAMPAIGNS", self.0.path())
@@ -77,6 +84,17 @@ impl Scene {
     #[track_caller]
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         self.run(arguments).expect(0).json()
+    }
+
+    /// Writes a record once more, with changes, to a new folder.
+    pub(crate) fn change(&self, from: &str, to: &str, change: impl FnOnce(&mut Record)) {
+        let mut record = Record::read(&self.path(from)).unwrap();
+        change(&mut record);
+        let to = self.path(to);
+        let mut folder = RecordFolder::create(&to, &record.plan, &record.machine).unwrap();
+        for trial in &record.trials {
+            folder.append(trial).unwrap();
+        }
     }
 
     /// Trials of a record as its file holds them.

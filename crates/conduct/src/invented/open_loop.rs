@@ -12,7 +12,7 @@ use super::world::Beyond;
 const STEPS: u32 = 10;
 /// Requests that wait, as seconds of work, from which there are too many.
 const TOO_MANY_S: f64 = 0.3;
-/// The same for a server that turns them away.
+/// Seconds of work that a server which turns requests away has waiting at the most.
 const FULL_S: f64 = 0.05;
 /// What is left of the rate of a server that sticks.
 const STUCK: f64 = 0.05;
@@ -83,7 +83,7 @@ pub(super) fn served(shape: &Shape, schedule: &Schedule<'_>) -> Served {
             owed -= due as f64;
             came += due;
             queue.part.due += due;
-            queue.take(now_s, due);
+            queue.take(now_s, step_s, due);
             if shape.beyond == Beyond::Crash && queue.is_too_long(TOO_MANY_S) {
                 dies_s.get_or_insert(now_s);
             }
@@ -118,25 +118,25 @@ impl Queue<'_> {
         self.length() as f64 > (limit_s * self.shape.rate).max(1.0)
     }
 
-    /// Takes requests that are due, or turns them away.
-    fn take(&mut self, now_s: f64, due: u64) {
+    /// Takes requests that are due, or turns away those that it will not come to soon.
+    fn take(&mut self, now_s: f64, step_s: f64, due: u64) {
         let outcome = match self.shape.beyond {
             Beyond::Refuse => Some((Outcome::Refused, None)),
             Beyond::Shed => Some((Outcome::Status, Some(503))),
             Beyond::Queue | Beyond::Hold | Beyond::Crash | Beyond::Stick => None,
         };
-        match outcome.filter(|_| self.is_too_long(FULL_S)) {
-            Some((outcome, status)) => self.fail(outcome, status, TURNED_AWAY_S, due),
-            None if due > 0 => self.waiting.push_back((now_s, due)),
-            None => {}
+        let taken = outcome.map_or(due, |(outcome, status)| {
+            let most = (self.rate * (step_s + FULL_S)).ceil() as u64;
+            let taken = due.min(most.saturating_sub(self.length()));
+            self.part.fail(outcome, status, TURNED_AWAY_S, due - taken);
+            taken
+        });
+        if taken > 0 {
+            self.waiting.push_back((now_s, taken));
         }
         if self.shape.beyond == Beyond::Stick && self.is_too_long(TOO_MANY_S) {
             self.rate = self.shape.rate * STUCK;
         }
-    }
-
-    fn fail(&mut self, outcome: Outcome, status: Option<u16>, age_s: f64, number: u64) {
-        self.part.fail(outcome, status, age_s, number);
     }
 
     /// Answers as many as it can in a step, the oldest first. Those that waited too long are gone.
@@ -148,7 +148,8 @@ impl Queue<'_> {
         while let Some((due_s, number)) = self.waiting.pop_front() {
             let waited_s = now_s - due_s;
             if waited_s > self.schedule.timeout_s {
-                self.fail(Outcome::Timeout, None, self.schedule.timeout_s, number);
+                let age_s = self.schedule.timeout_s;
+                self.part.fail(Outcome::Timeout, None, age_s, number);
                 continue;
             }
             let answered = number.min(self.left as u64);
@@ -188,7 +189,7 @@ impl Queue<'_> {
             return self.shape.mean_s;
         }
         let load = (asked / self.rate).min(0.99);
-        self.shape.mean_s + load / (2.0 * self.rate * (1.0 - load))
+        self.shape.mean_s + (load / (2.0 * self.rate * (1.0 - load))).min(FULL_S)
     }
 
     fn finish_part(&mut self, asked: f64) -> Part {
