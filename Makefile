@@ -14,7 +14,7 @@ BAKEOFF := target/work/bakeoff
 RUN = BAKEOFF_PROGRAMS="$(PROGRAMS)"
 
 .PHONY: bench bench-all build check clean deny dist fuzz kills lint-workflows macos msrv night package \
-    page quick selftest site stats-check test test-page test-rust
+    page programs quick selftest site stats-check test test-page test-rust
 
 bench: build
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" BAKEOFF="$(BAKEOFF)" tests/programs.sh nginx caddy
@@ -39,9 +39,15 @@ $(PAGE): $(PAGE_SOURCES)
 	cd web && npm run --silent build
 	@touch $@
 
-test: check deny lint-workflows package test-rust site test-page fuzz instructions
+test: programs check deny lint-workflows package test-rust site test-page fuzz instructions
+
+# Says in its first minute what cannot be had here. Needs nothing that is compiled, so that it may
+# run beside the compiler.
+programs:
+	@$(RUN) tests/programs.sh --for-tests
 
 check: $(PAGE)
+	python3 -B tests/programs_test.py
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	cd web && npm run --silent check
@@ -58,8 +64,8 @@ deny:
 # The end-to-end tests mostly wait, many of them for their turn: tests/e2e/support/turns.rs says how
 # many work at a time.
 test-rust: $(PAGE)
-	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy apache haproxy h2o \
-	    lighttpd varnish envoy traefik nghttpd nginx-1.28 parsers sshd nftables python3-yaml
+	@$(RUN) tests/programs.sh --for-tests
+	@$(RUN) tests/programs.sh --after-build
 	$(RUN) CARGO="$(CARGO)" tests/libraries.py --locked
 	$(RUN) RUST_TEST_THREADS=48 $(CARGO) test -p bakeoff --locked
 

@@ -1,10 +1,11 @@
 //! Real programs: those that plans name, and an nginx of the tests' own.
 
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -14,19 +15,37 @@ use super::processes::{self, Process};
 use super::scene::Scene;
 use super::{pass_over, scripted, wait_until};
 
-/// Whether bakeoff finds all of these programs; says what is missing, and fails where `CI=true`.
+/// Whether bakeoff finds all of these programs, with all that tests need of them; says what is
+/// missing, and fails where `CI=true`.
 pub(crate) fn are_installed(scene: &Scene, names: &[&str]) -> bool {
     static LISTED: OnceLock<Value> = OnceLock::new();
     let listed = LISTED.get_or_init(|| scene.json(&["list", "--json"]));
     for name in names {
         let servers = listed["servers"].as_array().unwrap();
         let server = servers.iter().find(|server| server["name"] == *name);
-        if let Some(missing) = server.unwrap()["missing"].as_str() {
-            pass_over(missing);
+        let not_found = server.unwrap()["missing"].as_str().map(str::to_owned);
+        if let Some(missing) = not_found.or_else(|| lacking(name)) {
+            pass_over(&missing);
             return false;
         }
     }
     true
+}
+
+/// What `tests/programs.sh` misses in a server, such as a module.
+fn lacking(name: &str) -> Option<String> {
+    static KNOWN: Mutex<BTreeMap<String, Option<String>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let ask = || {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs.sh");
+        let checked = Command::new(script)
+            .args(["--check", name])
+            .output()
+            .unwrap();
+        let missing = String::from_utf8_lossy(&checked.stderr).into_owned();
+        (!checked.status.success()).then_some(missing)
+    };
+    known.entry(name.to_owned()).or_insert_with(ask).clone()
 }
 
 /// Where a program is on the search path.

@@ -61,9 +61,14 @@ print(json.dumps({"tests": root.tests, "failures": root.failures, "errors": root
 
 /// The programs that `tests/programs.sh parsers` gets.
 fn parser(name: &str) -> Option<PathBuf> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.bench/parsers/bin");
-    let folder = std::env::var_os("BAKEOFF_PARSERS").map_or(own, PathBuf::from);
-    let program = folder.join(name);
+    let folder = match name {
+        "python" => "parsers/bin",
+        other => other,
+    };
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../.bench")
+        .join(folder);
+    let program = own.join(name);
     if program.exists() {
         return Some(program);
     }

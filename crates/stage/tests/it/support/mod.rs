@@ -247,20 +247,33 @@ pub(crate) fn kill(pid: u32, signal: rustix::process::Signal) {
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
-/// Whether the program of a server is there. Where `CI=true` it must be.
+/// Whether the program of a server is there, with all that tests need of it. Where `CI=true` it
+/// must be.
 pub(crate) fn is_installed(theatre: &Theatre, name: &str) -> bool {
     let server = theatre.stage.servers().find(name).unwrap();
-    match find_program(&server, None, None) {
+    let missing = match find_program(&server, None, None) {
         Ok(program) => {
             println!("{name} {} at {}", program.version, program.path.display());
-            true
+            lacking(name)
         }
-        Err(error) => {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "{error}");
-            println!("PASSED OVER: {error}");
-            false
-        }
-    }
+        Err(error) => Some(error.to_string()),
+    };
+    let Some(missing) = missing else {
+        return true;
+    };
+    let is_ci = std::env::var("CI").as_deref() == Ok("true");
+    assert!(!is_ci, "{missing}");
+    println!("PASSED OVER: {missing}");
+    false
+}
+
+/// What `tests/programs.sh` misses in a server, such as a module.
+fn lacking(name: &str) -> Option<String> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs.sh");
+    let mut check = std::process::Command::new(script);
+    let checked = check.args(["--check", name]).output().unwrap();
+    let missing = String::from_utf8_lossy(&checked.stderr).into_owned();
+    (!checked.status.success()).then_some(missing)
 }
 
 /// Answers on a thread until the test ends.
