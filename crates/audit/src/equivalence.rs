@@ -1,8 +1,8 @@
-//! Whether contenders do equal work for an answer (R15, R16, R32), fact by fact.
+//! Decides, fact by fact, whether contenders do equal work for an answer (R15, R16, R32).
 //!
-//! What a trial found out before its load is held against what the others' trials found out at the
-//! same workload. Equal facts are listed; some of those that differ make a comparison unfair, and
-//! are checks against the comparison, never against a contender's own number. What is not known
+//! The facts that a trial collected before its load are compared with those of the other contenders
+//! at the same workload. Equal facts are listed. Some differences make a comparison unfair; they
+//! are reported as checks of the comparison, never of a contender's own number. An unknown fact
 //! never counts as a difference.
 
 mod facts;

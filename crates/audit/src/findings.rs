@@ -1,7 +1,7 @@
-//! The answer: sentences that hold over several cells.
+//! The answer of a campaign: sentences that hold over several cells.
 //!
-//! A sentence counts the cells that it holds in and those that it does not; it never says more
-//! than the comparisons that it sums up.
+//! A sentence counts the cells in which it holds and those in which it does not. It never claims
+//! more than the comparisons that it summarises, and it computes no new estimate.
 
 use std::cmp::{Ordering, Reverse};
 

@@ -1,11 +1,13 @@
-//! Record to verdicts: what can be believed, who is ahead, and what the bottleneck was.
+//! Judges a record: which numbers can be believed, who is ahead, and what the bottleneck was.
 //!
-//! [`judge`] is the only entry, and nothing else decides. Each check compares a figure with a limit
-//! and has a result for each number (rate, latency, CPU, memory, counts). A check that could not
-//! run counts against the numbers that it guards, never for them. [`reference()`] writes
-//! `docs/checks.md`: every check with its requirement (R1 to R41) and limits. Whether contenders do
-//! equal work is a possible cause of a difference ([`equivalences`]). The arithmetic is in `stats`;
-//! a family of checks is a file in `checks/`.
+//! [`judge`] is the only entry for code that shows a record; nothing else decides. A check compares
+//! a figure with a limit and says what follows for each
+//! number (rate, latency, CPU, memory, counts). A check that could not run weakens the numbers that
+//! it guards. Unequal work of contenders is reported as a possible cause of a difference
+//! ([`equivalences`]).
+//!
+//! [`reference()`] writes `docs/checks.md`: every check with its requirement (R1 to R41) and limits.
+//! The arithmetic is in `stats`. Each family of checks is a file in `checks/`.
 
 mod attribution;
 mod check;

@@ -1,4 +1,6 @@
-//! How far a campaign can be trusted, in a few plain lines.
+//! Summarises in a few plain lines how far a campaign can be trusted.
+//!
+//! It adds no check of its own: each line comes from the record, its checks and its comparisons.
 
 use bakeoff_plan::REPEAT_FROM;
 use bakeoff_record::{ContenderKind, Disturbance, Record, TrialEnd, TrialRecord};

@@ -1,7 +1,7 @@
 //! `bakeoff`: flags and glue. Every important decision is made in another crate.
 //!
-//! Commands that measure need Linux. Those that explain records need no more than files, and are
-//! all that there is on other systems.
+//! Commands that measure need Linux. Those that explain records only need files, and are the only
+//! ones on other systems.
 //!
 //! ```text
 //! flags ─► ready values ─► commands/* ─► conduct | load | report | ...

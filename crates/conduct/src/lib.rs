@@ -1,14 +1,15 @@
-//! The order of things: stage, warm up, measure, probe, record.
+//! Runs a campaign, step by step: stage, warm up, measure, probe, record.
 //!
 //! ```text
 //! Plan ─► Sequence::next ─► each: prepare ─► origin ─► check ─► start ─► warm up ─► measure
 //!                                   ─► check again ─► stop ─► TrialRecord ─► RecordFolder
-//!              └─ Event ─► whoever watches; watching changes nothing
+//!              └─ Event ─► the display, which changes nothing
 //! ```
 //!
-//! A trial that fails is recorded with its step and cause, and the campaign goes on; a request to
-//! stop ends the running trial cleanly and keeps those before it. It judges nothing: what a
-//! number is worth is found out from the record alone.
+//! A trial that fails is recorded with its step and cause, and the campaign goes on. A request to
+//! stop ends the running trial cleanly and keeps the earlier ones.
+//!
+//! This crate judges nothing. What a number is worth is derived from the record alone.
 
 mod answers;
 mod apart;

@@ -1,8 +1,7 @@
-//! Where contestants are staged: this machine, or another one by a program that runs there.
+//! Runs contenders on a host: this one, in this process, or another one, through its agent.
 //!
-//! What is asked of a site and of a contestant on it goes over as values, and so does every answer,
-//! so that it makes no difference on which machine they are. This machine is a site in this
-//! process.
+//! Requests and answers are plain values, so the same code serves both. How an agent is reached is
+//! not known here.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -1,19 +1,19 @@
-//! Other hosts: how they are reached, and what is said to the agent there.
+//! Other hosts: how to reach them, and the messages to and from their agents.
 //!
 //! ```text
 //! home                                                  host
 //! Way ─► Session ─► child (ssh, kubectl, ...) ═ pipes ═► bakeoff agent
-//!          │ frames: Order ──────────────────────────────► Agent ─► whoever carries it out
+//!          │ frames: Order ──────────────────────────────► Agent ─► the code that carries it out
 //!          ◄──────────────────────────────── frames: Report
 //! ```
 //!
-//! A host is whatever gives standard input and output to a program that runs there. The program
-//! is bakeoff itself, put there by its digest where it is missing. It greets with one line, and
-//! from then on both sides send [`Frame`]s. Each side gives the other up after some seconds of
-//! silence: the end of the input alone does not come while a link is down.
+//! A host is anything that connects the standard input and output of a program that runs there. The
+//! program is bakeoff itself. It is copied to the host if no copy with the right digest is there.
+//! The agent greets with one line; from then on both sides send [`Frame`]s. Each side gives the
+//! other up after some seconds of silence, because a broken link alone does not end the input.
 //!
-//! What this crate deliberately does not know: loads, servers, plans and records. What they say
-//! passes through as JSON.
+//! This crate knows nothing of loads, servers, plans and records. Their messages pass through as
+//! JSON.
 
 mod agent;
 mod clock;

@@ -1,10 +1,14 @@
-//! A session with the agent of one host: a child process at home, and what passes through it.
+//! A session with the agent of one host: a local child process, and the frames that pass through
+//! it.
 //!
 //! ```text
 //! send ─► input of the child
 //! output ─► reader thread: greeting, then frames; pongs get their time here ─► receive
 //! pinging thread: a ping each second; after 10 s of silence it ends the child
 //! ```
+//!
+//! The session does not look into the messages that it carries, and does not reconnect: a session
+//! that has ended stays ended.
 
 mod child;
 

@@ -1,14 +1,17 @@
-//! What one thread counts of its requests: which belong to the window, and what became of them.
+//! Counts the requests of one thread: which of them belong to the window, and how each one ended.
 //!
 //! ```text
 //! begin ─► answer | fail        each exactly once
 //! advance, settle               when time passes the window's edges
 //! ```
 //!
-//! In a closed loop a request belongs to the window by when it ended, to the nanosecond, not by
-//! when the loop looked. In an open loop it belongs by when it was due, and may end after the
-//! window. What was in flight at an edge is counted from the slots, not by subtraction, so that a
-//! request that got lost between them shows; see [`Ledger::settle`].
+//! In a closed loop a request belongs to the window in which it ended. Its own time decides, to the
+//! nanosecond, not the time at which the loop noticed it. In an open loop a request belongs to the
+//! window in which it was due, and may end after it.
+//!
+//! Requests in flight at an edge of the window are counted from the slots. They are not computed by
+//! subtraction, so a request that got lost in between shows up as a difference; see
+//! [`Ledger::settle`].
 
 use bakeoff_record::Outcome;
 

@@ -9,9 +9,9 @@
 //!                 ─► Counts of every thread, merged ─► LoadResult
 //! ```
 //!
-//! One event loop for each thread, on epoll; connections never cross threads; nothing is
-//! allocated, locked or logged for a request. The display reads [`Control`]'s counters, which the
-//! engine writes ten times a second, and never changes what the engine does.
+//! Each thread has one event loop, on epoll. Connections never move to another thread. The engine
+//! allocates, locks and logs nothing per request. The display reads the counters of [`Control`],
+//! which the engine writes ten times a second; it never changes what the engine does.
 
 mod agenda;
 mod body;

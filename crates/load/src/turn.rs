@@ -1,7 +1,11 @@
-//! The loop of one engine thread: waits, reads, records, begins what is next.
+//! The loop of one engine thread: it waits, reads answers, records them, and begins the requests
+//! that are due.
 //!
-//! A turn takes what is ready and what is due, a bounded part of each, so that nothing a server
-//! sends keeps the loop from its window, its timeouts or a request to stop.
+//! A turn is one pass of the loop. Each turn takes a limited part of what is ready and of what is
+//! due. A server that sends a lot therefore cannot delay the end of the window, timeouts, or a
+//! request to stop.
+//!
+//! Sockets and time belong to the driver, the schedule to `pace.rs`, protocols to `link/`.
 
 use std::io;
 

@@ -1,9 +1,10 @@
-//! The built-in upstream and yardstick server.
+//! The built-in server: the upstream behind proxies (the origin), and the reference server (the
+//! yardstick).
 //!
-//! Both are one server: fixed answers that were encoded once, and counters. It speaks one
-//! [`Protocol`], HTTP/1.1, HTTP/2 or HTTP/3. The origin stands behind proxies; the yardstick stands
-//! in a contender's place and shows the fastest answer that this machine can give. They differ in
-//! name only, so that what is measured of one holds for the other.
+//! Both are the same program with another name, so what is measured of one holds for the other. It
+//! counts requests, and gives fixed answers that were encoded once. It speaks one [`Protocol`]:
+//! HTTP/1.1, HTTP/2 or HTTP/3. The yardstick takes the place of a contender and shows the fastest
+//! answer that this machine can give.
 //!
 //! ```text
 //! accept4 ─► Link ─► RequestReader ─► Behaviour ─► encoded answer ─► Link ─► recv ...
@@ -12,20 +13,20 @@
 //! UDP ─────► quinn-proto ─► h3::RequestReader ─► the same
 //! ```
 //!
-//! A loop is compiled for what it speaks, so that none pays for another. The one for HTTP/1.1 also
-//! answers web servers that ask it as a FastCGI application, as they ask PHP: see [`fastcgi`].
+//! Each protocol has a loop of its own, compiled for it alone, so that no protocol pays for
+//! another. The HTTP/1.1 loop also serves web servers that use it as a FastCGI application, as they
+//! would PHP: see [`fastcgi`].
 //!
-//! [`OnDemand`] makes of the origin an upstream that is slow, faulty or short of workers: an answer
-//! that is not to come at once is kept with its connection, and a timer of its loop begins it, so
-//! that nothing else waits for it.
+//! [`OnDemand`] turns the origin into an upstream that is slow, faulty or short of workers. It
+//! keeps a delayed answer with its connection, and a timer of the loop begins it, so that nothing
+//! else waits.
 //!
-//! What the server deliberately does not do: two versions of HTTP at once, client certificates,
-//! files, routing, logs, time limits for idle connections (but over HTTP/3, where nothing else
-//! shows that a client is gone), and a `Date` header (RFC 9110 asks for one where a clock is at
-//! hand; it would be the only part of an answer that changes).
+//! Deliberately missing: two versions of HTTP at once, client certificates, files, routing, logs,
+//! time limits for idle connections (except over HTTP/3, where nothing else shows that a client is
+//! gone), and a `Date` header. RFC 9110 asks a server with a clock for one; it would be the only
+//! part of an answer that changes.
 //!
-//! Counts are reported on a separate listener, see [`counts`], so that asking takes no part in
-//! what is counted.
+//! Counts are reported on a listener of their own, see [`counts`], so that a query is not counted.
 
 mod answer;
 mod behaviour;

@@ -1,4 +1,6 @@
-//! Contender tables become [`Contender`]s: servers with a folder, commands, URLs.
+//! Turns contender tables of a plan into [`Contender`]s: servers with a folder, commands, or URLs.
+//!
+//! It checks names and keys, and reads no configuration file: the plan gives paths only.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What to run: contenders, workloads and loads become trials in an order.
+//! Plans: turns contenders, workloads and loads into trials in a fixed order.
 //!
 //! ```text
 //! plan.toml ──► file ──► check ──► resolve ──► Plan ──► order ──► [Trial]
@@ -6,7 +6,7 @@
 //!                                                └──► write ──► plan.toml, nothing left open
 //! ```
 //!
-//! A pure crate: it reads no file and no clock; text goes in and ready values come out.
+//! A pure crate: it reads no files and no clock. Text goes in, and ready values come out.
 
 mod change;
 mod contender;

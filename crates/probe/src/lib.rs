@@ -1,15 +1,15 @@
-//! Samples servers, load engine and host.
+//! Samples the resource usage of servers, load engine and host.
 //!
-//! One thread reads `/proc` and control groups on a fixed schedule while a trial runs, and puts
-//! everything on one time axis whose zero is the start of the measured window:
+//! While a trial runs, one thread reads `/proc` and control groups on a fixed schedule. All
+//! readings share one time axis, whose zero is the start of the measured window:
 //!
 //! ```text
 //! Probe::start ─► first reading (the base of all counters) ─► a reading each period ─┐
 //! Probe::stop  ◄─ Usage ◄─ last reading ◄────────────────────────────────────────────┘
 //! ```
 //!
-//! What a reading costs is part of what is measured, so what is expensive is read less often: see
-//! [`Probe`] for what is read when. The probe judges nothing; that is the audit's work.
+//! The cost of a reading is part of what is measured, so expensive values are read less often;
+//! [`Probe`] lists what is read when. The probe judges nothing; `audit` does.
 
 mod addresses;
 mod busiest;

@@ -1,8 +1,10 @@
-//! What a column's name says: a quantity, and the unit of its numbers.
+//! Finds out which quantity a column holds, and in which unit, from the column's name.
 //!
-//! A name is cut into tokens: `p99 (ms)`, `latencyP99Ms` and `http_req_duration_p(99)_ms` are the
-//! same to it. The unit is taken from the end, fillers are dropped, and what is left must be known
-//! as a whole: `cpu_max` is no longest latency.
+//! A name is cut into tokens, so `p99 (ms)`, `latencyP99Ms` and `http_req_duration_p(99)_ms` mean
+//! the same. The unit is taken from the end, fillers are dropped, and the rest must be known as a
+//! whole: `cpu_max` is not read as a longest latency.
+//!
+//! It looks at names only. `table.rs` looks at the cells.
 
 use crate::column::{Quantity, percentile, rounded};
 use crate::unit::Unit;

@@ -1,12 +1,12 @@
-//! Results that others published: from the form they come in to one table of figures.
+//! Reads results that others published into one table of figures.
 //!
-//! [`read`] takes the text of a file and finds out whose it is: a table in CSV, or what k6, vegeta,
-//! oha, wrk or h2load print. Every reader fills the same [`Row`], so that whoever judges knows no
-//! format. A figure keeps the last digit that was published, because a rounded mean is a range.
-//! What a format does not say is `None`.
+//! [`read`] takes the text of a file and recognises its format: a table in CSV, or the output of
+//! k6, vegeta, oha, wrk or h2load. Every reader fills the same [`Row`], so the code that judges
+//! them knows no formats. A figure remembers its last published digit, because a rounded mean is a
+//! range. What a format does not say is `None`.
 //!
-//! It judges nothing, and it guesses nothing: a column whose unit or meaning is in doubt is an
-//! error that says which rule decides it.
+//! This crate judges nothing and guesses nothing. A column whose unit or meaning is in doubt is an
+//! error, which says how a rule can decide it.
 
 mod column;
 mod csv;

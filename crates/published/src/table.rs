@@ -1,4 +1,7 @@
-//! A table in CSV, whose header says what its columns hold.
+//! Reads a CSV table whose header says what its columns hold.
+//!
+//! A rule of the user's decides what a column holds; without a rule, the name of the column does
+//! (`header.rs`). A table that could be read in two ways is an error, not a guess.
 
 use crate::ROWS_MOST;
 use crate::column::{ColumnRule, Quantity};

@@ -1,10 +1,11 @@
 //! The record folder on disk: `plan.json`, `plan.toml`, `machine.json`, `machine.sum`,
 //! `trials.jsonl`, `trials.sum`, `links.json`, `links.sum`, `logs/`.
 //!
-//! A trial is one line, appended and synced when it ends, so an end by force loses at most the
-//! trial that was running. A line that such an end has torn is left out when reading and cut off
-//! before the next append. One process writes at a time (`folder/lock.rs`), and anybody may read
-//! meanwhile.
+//! A trial is one line, appended and synced when the trial ends. If bakeoff is killed, only the
+//! running trial is lost. A line that was cut short is ignored when reading, and removed before the
+//! next append. One process writes at a time (`folder/lock.rs`); others may read meanwhile.
+//!
+//! It stores and returns records. It does not judge what is in them.
 
 mod beside;
 mod damaged;

@@ -1,7 +1,7 @@
-//! What happened: outcomes, tallies, histograms and the file format.
+//! The record: outcomes, counts, histograms, and their file format.
 //!
-//! The measuring half of bakeoff writes these values and the explaining half reads them; nothing
-//! else passes between the two. Units are in the names; a hole is `None`, never 0.
+//! The measuring half of bakeoff writes these values, and the explaining half reads them. Nothing
+//! else passes between the two halves. Names contain units, and a missing value is `None`, never 0.
 
 mod addresses;
 mod cache;

@@ -1,4 +1,6 @@
 //! What the load engine saw in one measured window.
+//!
+//! Plain data with units in the names. Adding up the results of several engines is in `merge.rs`.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! Adds up what the threads of one engine, or several engines that carried out one load together,
-//! saw in the same window.
+//! Adds up what several threads of one engine, or several engines that shared a load, saw in the
+//! same window.
 //!
-//! All histograms have the same buckets, so their sums are exact: a percentile of the whole is
-//! that of one engine that had seen everything. Nothing is averaged.
+//! All histograms have the same buckets, so their sums are exact. A percentile of the sum is the
+//! one that a single engine would have measured. Nothing is averaged.
 
 use std::collections::BTreeMap;
 

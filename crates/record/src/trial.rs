@@ -1,4 +1,6 @@
-//! One line of `trials.jsonl`: everything about one trial, raw.
+//! One line of `trials.jsonl`: everything that is known about one trial, raw.
+//!
+//! Plain data only. Verdicts are not stored: they are derived from these values.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

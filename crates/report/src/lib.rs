@@ -1,8 +1,8 @@
-//! Estimates to terminal table, HTML, Markdown, CSV and JSON.
+//! Reports: draws a judged record as terminal text, HTML, Markdown, CSV or JSON.
 //!
-//! [`Redacted`] is a record without its secrets. [`view()`] draws one view model from it; each
-//! format is a function from that to text. A format chooses and arranges, and computes nothing.
-//! Nothing here prints or writes a file.
+//! [`Redacted`] is a record without its secrets. [`view()`] makes one view model from it, and each
+//! format is a function from the view model to text. A format selects and arranges; it computes
+//! nothing. This crate prints nothing and writes no files.
 
 mod changes;
 mod compare;

@@ -1,4 +1,7 @@
-//! What a search found, goal by goal: the bounds, and by name why there is none.
+//! The result of a search, goal by goal: the two bounds, or the name of the reason why there are
+//! none.
+//!
+//! It reads the trials of a search and chooses none: `progress.rs` does.
 
 use bakeoff_plan::Goal;
 use bakeoff_record::thousands;

@@ -1,4 +1,5 @@
-//! The highest rate that meets a goal (method R27 to R30): which trial is next, and what was found.
+//! Searches for the highest rate that meets a goal (method R27 to R30): chooses the next trial, and
+//! says what was found.
 //!
 //! ```text
 //! TrialRecord ─► Seen ─► meets | exceeds | limited ─► lower | upper | undecided ─► next rate
@@ -6,11 +7,13 @@
 //!                                      Progress: closed loop ─► search ─► confirm ─► curve
 //! ```
 //!
-//! The terms and the classification of rates are those of MLRsearch (draft-ietf-bmwg-mlrsearch);
-//! how rates are chosen is left open there, and is this crate's own. Everything is worked out from
-//! recorded trials alone, so that a search that was interrupted goes on where it was, and a report
-//! finds what the search found. Both halves use it: `conduct` to choose trials, `report` to show
-//! what they came to. A pure crate: it has no clock and does no input or output.
+//! The terms and the classification of rates are those of MLRsearch (draft-ietf-bmwg-mlrsearch).
+//! The draft leaves the choice of rates open; that part is this crate's own.
+//!
+//! Everything is computed from recorded trials alone. An interrupted search therefore continues
+//! where it stopped, and a report finds what the search found. Both halves use this crate:
+//! `conduct` to choose trials, `report` to show the result. A pure crate: no clock, no input or
+//! output.
 
 mod bounds;
 mod campaign;

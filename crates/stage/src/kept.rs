@@ -1,7 +1,7 @@
-//! The stage's end of a keeper: starts it, hears its events, asks it to stop its server.
+//! bakeoff's side of a keeper: starts it, receives its events, and asks it to stop its server.
 //!
-//! Dropping it ends everything by force; what the keeper cannot do because it was killed itself,
-//! is done from here as far as that is possible.
+//! Dropping it kills everything that the keeper started. If the keeper itself was killed, this
+//! process does the keeper's work as far as it can.
 
 use std::fs::File;
 use std::io::{self, Write as _};

@@ -1,21 +1,21 @@
 //! Starts, checks and stops servers.
 //!
-//! A [`Stage`] prepares a contender ([`Prepared`]): it finds the program, renders the
-//! configuration from the server's folder or takes the user's own file, and makes the files that
-//! are served. A started server ([`Running`]) was seen to answer as this contender.
+//! A [`Stage`] prepares a contender ([`Prepared`]): it finds the program, renders the configuration
+//! from the server's folder or takes the user's own file, and creates the files to be served. A
+//! running server ([`Running`]) has already answered as this contender.
 //!
 //! ```text
 //! bakeoff ── pipes ── keeper ── guard ── server ── workers, daemons, ...
 //!                                        └────── a cgroup of its own ──┘
 //! ```
 //!
-//! Nothing that was started survives: every server has a [`keeper`], which ends it when bakeoff
-//! ends in whatever way.
+//! No process outlives bakeoff: every server has a [`keeper`], which ends the server when bakeoff
+//! ends, in any way.
 //!
-//! [`install`](install()) gets a server's program beforehand, by the user's own tools.
+//! [`install`](install()) gets a server's program in advance, with the user's own tools.
 //!
-//! This crate deliberately does not measure, sample or schedule, and adding a server needs no
-//! change in it: a server is a folder in `servers/`.
+//! This crate does not measure, sample or schedule. A new server needs no change in it: a server is
+//! a folder in `servers/`.
 
 pub mod fuzzing;
 pub mod host;

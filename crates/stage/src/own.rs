@@ -1,11 +1,13 @@
-//! A user's own configuration, used as it is but for what a trial must change.
+//! Prepares a user's configuration for a trial: the server reads it as it is, except for the lines
+//! that a trial must change.
 //!
-//! The file and everything that it takes in are read. The contender's replacements and the rules
-//! of the server's folder change lines of them, and each change is kept for the report. If nothing
-//! changed, the server reads the files where they lie. Otherwise it reads them in a mirror of
-//! their folders, in which all else are links, so that relative paths lead where they led.
+//! The main file and everything that it includes are read. The contender's replacements and the
+//! rules of the server's folder change lines, and each change is kept for the report. If nothing
+//! changed, the server reads the original files. Otherwise it reads copies in a mirror of the
+//! original folders. Every other entry there is a symbolic link, so relative paths still resolve.
 //!
-//! The user's files are only opened for reading, and everything is made in the trial's folder.
+//! The user's files are only ever opened for reading. Everything is written below the trial's
+//! folder.
 
 mod along;
 mod edit;

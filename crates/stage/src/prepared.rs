@@ -1,4 +1,11 @@
-//! A contender that is ready to be started: program found, configuration rendered, files made.
+//! A contender that is ready to start: its program is found, its configuration is rendered, and its
+//! files are made.
+//!
+//! [`Prepared::start`] starts the server and waits until it gives the right answer. If another
+//! process took the port in the meantime, it renders the configuration again for another port.
+//!
+//! It does not find programs (`program.rs`), change a user's own files (`own.rs`), or watch a
+//! running server (`running.rs`).
 
 mod check;
 mod environment;

@@ -1,6 +1,6 @@
-//! A server's folder: `server.toml` and its configuration templates.
+//! A server's folder: `server.toml` and the configuration templates.
 //!
-//! It knows what a folder says, and not whether the program is there.
+//! It reads the description. Whether the program is installed is found out in `program.rs`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

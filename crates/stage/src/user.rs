@@ -1,10 +1,11 @@
-//! Whom a server and the commands of its folder run as.
+//! The user that a server and the commands of its folder run as.
 //!
-//! Under root that is the user behind sudo, or else `nobody`, unless the contender or the server's
-//! folder names one. Under any other user it is that user, and nothing here does anything.
+//! If bakeoff runs as root, that is the user who called sudo, else `nobody`, unless the contender
+//! or the server's folder names another one. If bakeoff runs as any other user, the server runs as
+//! that user too, and this module changes nothing.
 //!
-//! A keeper stays root, and so does what bakeoff does itself. What a trial needs is handed over to
-//! the server's user; the way to a program may be root's alone, such as a cache below `/root`.
+//! Keepers and bakeoff itself stay root. The server's user is given what the trial needs. The path
+//! to a program may be readable by root only, such as a cache below `/root`.
 
 use std::ffi::{CStr, OsStr};
 use std::io;

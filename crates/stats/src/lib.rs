@@ -1,10 +1,11 @@
-//! Record to estimates, and the arithmetic of comparisons.
+//! Computes estimates from a record, and compares them.
 //!
-//! The unit of replication is the trial: a fresh server in a round of its own. Everything here
-//! takes one value from each trial first and only then looks over the rounds; percentiles of
-//! different trials are never averaged or pooled (R23), and requests are never treated as if
-//! they were repetitions. This crate does not judge whether a trial can be
-//! believed, and concludes nothing: what a difference means is said in `audit`.
+//! The unit of replication is the trial: a fresh server, in a round of its own. Every estimate
+//! first takes one value from each trial, and then looks at the rounds. Percentiles of different
+//! trials are never averaged or pooled (R23), and requests are never treated as repetitions.
+//!
+//! This crate does not decide whether a trial can be believed, or what a difference means; `audit`
+//! does.
 
 mod accepted;
 mod cell;

@@ -1,13 +1,13 @@
-//! Datagrams of QUIC on a UDP socket: many of one size in one call, either way.
+//! Sends and receives the datagrams of QUIC: many datagrams of one size in one system call.
 //!
 //! ```text
-//! send ─► the kernel cuts what it is given (GSO)
-//! receive ─► datagrams that the kernel joined (GRO), into memory of the caller's
+//! send ─► the kernel splits the buffer into datagrams (GSO)
+//! receive ─► datagrams that the kernel joined (GRO), in the caller's memory
 //! ```
 //!
-//! The engine's client and the built-in servers both use it; the engine also receives from TCP
-//! sockets with it, for the kernel's stamps. It owns no socket and no memory, and
-//! knows nothing of QUIC. Explicit congestion notification is left out.
+//! The load engine and the built-in servers use it. The engine also receives from TCP sockets with
+//! it, to get the kernel's timestamps. It owns no socket and no memory, and knows nothing of QUIC.
+//! Explicit congestion notification is left out.
 
 use std::io;
 use std::mem::MaybeUninit;

@@ -1,7 +1,7 @@
-//! What the bytes mean: HTTP clients without sockets or clocks.
+//! HTTP clients without sockets or clocks: decodes what a server sends, and encodes requests.
 //!
-//! Bytes go in with `handle_*`, what they mean comes out. The caller owns the socket, the clock
-//! and the buffers, so loss, delay and fragmentation are ordinary unit tests here.
+//! Bytes go in with `handle_*`, and their meaning comes out. The caller owns the socket, the clock
+//! and the buffers, so loss, delay and fragmentation can be tested like anything else.
 
 mod fields;
 pub mod h1;

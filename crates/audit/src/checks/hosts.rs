@@ -1,7 +1,7 @@
-//! What only a load from other hosts can have wrong: the network between them, their clocks, a
-//! start that was not at the same time, and generators that differ (R13, R34, R36).
+//! Checks of loads that came from other hosts: the network between the hosts, their clocks, a start
+//! that was not simultaneous, and generators that differ (R13, R34, R36).
 //!
-//! Where one machine did everything there is nothing to check here.
+//! A campaign on one machine has nothing to check here.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,7 @@
-//! A trial as parts of time and steps of its rate, with what was asked and the results.
+//! An overload trial over time: the parts of its window and the steps of its rate, each with the
+//! requests that were due and their outcomes.
+//!
+//! It only sorts and adds up. What the numbers mean is decided in the other files of `overload/`.
 
 use bakeoff_plan::{LoadModel, Overload, RateShape};
 use bakeoff_record::{

@@ -1,11 +1,13 @@
-//! A driver for tests: peers in memory, and time that moves only when the loop waits, or by what
-//! the test says that its calls take.
+//! A driver for tests: peers in memory, and simulated time. Time advances only when the loop waits,
+//! or by as much as the test says that a call takes.
 //!
-//! A run is exact and the same each time, and takes as long as its arithmetic. Peers hear what
-//! was opened and sent, and say what follows after how long. Sockets are edge-triggered as the
-//! kernel's are: one that was not read to its end is not reported again. A wait ends with the
-//! first socket that is ready, unless it is blind: then it sleeps past that, as long as the
-//! kernel's driver would at the most. Datagrams are left out: HTTP/3 is tested on real sockets.
+//! A run is exact and always the same, and takes no longer than its arithmetic. A peer sees what
+//! was opened and sent, and says what follows and when. As in the kernel, sockets are
+//! edge-triggered: a socket that was not read to its end is not reported again. A wait ends with
+//! the first socket that is ready. A blind wait goes on after that, for as long as the kernel's
+//! driver would at most.
+//!
+//! It has no datagrams: HTTP/3 is tested on real sockets.
 
 use std::cell::Cell;
 use std::cmp::{Ordering, Reverse};

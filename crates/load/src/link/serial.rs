@@ -1,11 +1,11 @@
-//! HTTP/1.1 on a connection: one request and its answer at a time, in the clear or under TLS.
+//! HTTP/1.1 on a connection: one request and its answer at a time, with or without TLS.
 //!
-//! Sockets are edge-triggered, so a ready socket is read until a short read, or until its end if
-//! the kernel said that there is one, or until the turn has read what it may. One clock reading
-//! serves the answer just read and the request sent right after it.
+//! Sockets are edge-triggered. A ready socket is read until a read comes back short, until its end
+//! if the kernel reported one, or until the turn's limit is reached. The clock is read once for an
+//! answer and the request that is sent right after it.
 //!
-//! A connection under TLS is closed without `close_notify`: the answer said where it ends, and
-//! the alert would cost a write each time.
+//! A TLS connection is closed without `close_notify`. The answer itself says where it ends, and the
+//! alert would cost one more write. There is no pipelining.
 
 use bakeoff_wire::h1::{EarlyEnd, Response, ResponseReader, Violation};
 use rustix::io::Errno;

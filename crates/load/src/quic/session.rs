@@ -1,4 +1,7 @@
-//! One connection's QUIC and HTTP/3, and where its requests are on it.
+//! One QUIC connection with HTTP/3 on it, and the requests in flight on its streams.
+//!
+//! Datagrams go in with the time, and datagrams to send come out. The session opens no socket and
+//! reads no clock. It does not decide when a request begins: a slot does.
 
 use std::net::SocketAddr;
 use std::rc::Rc;

@@ -1,4 +1,7 @@
-//! What the bytes of one connection mean and what is answered, without socket and clock.
+//! One HTTP/2 connection of the built-in server: decodes what has arrived, and encodes the answers.
+//!
+//! It has no socket: the caller passes bytes in, and sends what the session leaves in the caller's
+//! buffer.
 
 use std::time::Instant;
 

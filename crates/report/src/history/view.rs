@@ -1,4 +1,7 @@
-//! Records in the order of time, as histories of numbers: what may be joined, and where it changed.
+//! Histories: the numbers of many records in order of time, which of them may be joined, and where
+//! they changed.
+//!
+//! This is the view that the formats draw. The search for changes is in `stats`.
 
 use bakeoff_audit::machine_mismatches;
 use bakeoff_stats::{CORRELATION, HISTORY_MAX, HISTORY_MIN, LEVEL_ALPHA, LevelTest, Levels};

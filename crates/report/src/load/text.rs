@@ -1,4 +1,8 @@
-//! The result of `bakeoff load` for a terminal or a log: the answer, the numbers, the histogram.
+//! The result of `bakeoff load` as text, for a terminal or a log: the answer, the numbers, and the
+//! histogram.
+//!
+//! It arranges the numbers of a [`LoadResult`]. The warnings come from `audit`, and the remarks from
+//! `remarks.rs`.
 
 use std::fmt::Write as _;
 

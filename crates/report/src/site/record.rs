@@ -1,5 +1,7 @@
-//! What the site has of one record: its name, its answer, what can be filtered by, and the
+//! What the site shows of one record: its name, its answer, what it can be filtered by, and the
 //! numbers that may be ranked.
+//!
+//! It reads one record at a time. Rankings across records are in `site/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

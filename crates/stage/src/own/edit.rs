@@ -1,4 +1,7 @@
-//! One file's lines while they are changed.
+//! Changes the lines of one file of a user's configuration, and keeps the reason for each change.
+//!
+//! The contender's replacements come first, then the rules of the server's folder. The result is
+//! text: nothing is written here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
-//! Finds the files that a configuration takes in.
+//! Finds the files that a user's configuration includes, and changes none of them.
 //!
-//! What a pattern stands for is looked up step by step, as `glob(3)` does, with a limit on how
-//! much of a disk that may be.
+//! Patterns are expanded as `glob(3)` does it, one path component at a time. Limits on files, bytes
+//! and folder entries stop a pattern that would match a whole disk.
 
 mod taken;
 

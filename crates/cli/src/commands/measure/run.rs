@@ -1,4 +1,8 @@
-//! `bakeoff run`: a plan carried out, recorded and reported.
+//! `bakeoff run`: carries out a plan, records its trials and prints the report.
+//!
+//! Other commands that run a campaign, such as `race`, make a plan of their flags and call
+//! [`campaign`] as well. The order of trials and what happens in each are in `conduct`; the report
+//! is drawn by `report`.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
-//! `bakeoff run PLAN --hosts FILE`: servers, the upstream behind them and the load on other hosts.
+//! `bakeoff run PLAN --hosts FILE`: runs the servers, their upstream and the load on other hosts.
 //!
-//! The campaign is the same as without hosts. Only what carries out its loads is another: each is
-//! divided over the generators, which begin it together, and their parts are kept beside the sum.
-//! And so are the sites of its servers: every call is a message to the agent there.
+//! The campaign is the same as without hosts; only where things run is different. Each load is
+//! divided among the generators, which start it together, and their results are kept next to the
+//! sum. Each server is started and stopped by the agent on its host.
 
 mod again;
 mod engines;

@@ -1,7 +1,7 @@
-//! A load as it is sent to an agent: the engine's own specification, with bytes of requests,
-//! bodies and certificates as files beside it.
+//! A load as it is sent to an agent: the engine's own specification. Requests, bodies and
+//! certificates go along as files.
 //!
-//! Names of hosts are not resolved before it is sent: each host asks its own resolver.
+//! Host names are not resolved before that: each host asks its own resolver.
 
 use std::collections::HashMap;
 use std::fs::File;

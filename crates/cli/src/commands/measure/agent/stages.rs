@@ -1,7 +1,7 @@
-//! The stage of an agent: servers of this host, started, asked and stopped as home says.
+//! The stage of an agent: starts, queries and stops the servers of this host on request.
 //!
-//! It works on a thread of its own, so that pings are answered while a server starts. Whatever
-//! ends the agent ends it first: the servers, their keepers, and the folder that they write in.
+//! It works on its own thread, so the agent answers pings while a server starts. Before the agent
+//! ends, for any reason, its stage ends the servers and their keepers, and removes their folder.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};

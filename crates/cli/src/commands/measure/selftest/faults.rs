@@ -1,4 +1,7 @@
-//! The faults that are planted, each with its clean twin and with what must name it.
+//! The faults that `bakeoff selftest` plants. Each has a twin without the fault, and names the
+//! check or sentence that must report it.
+//!
+//! This file only lists them. `selftest.rs` runs the campaigns and compares.
 
 mod beyond;
 mod limits;
