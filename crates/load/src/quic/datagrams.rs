@@ -25,30 +25,44 @@ pub(super) const SEND_MAX: usize = 65_507;
 const _: () = assert!(RECEIVE_BYTES > PAYLOAD_MAX as usize);
 /// Memory that receive calls share, one behind the other, while something of it is held.
 const BLOCK_BYTES: usize = 4 * RECEIVE_BYTES;
-/// What is copied out of the block after a whole block was held. Bytes of a stream with a gap in
-/// it keep the block that they came in, and a server that leaves such gaps on purpose could make
-/// a few bytes of each block keep all of it; so it can for a 64th of what it sends.
-const COPIED_BYTES: usize = 64 * BLOCK_BYTES;
 
 /// Memory that datagrams are received into.
-#[derive(Debug, Default)]
+///
+/// Bytes of a stream with a gap in it keep the memory that they came in, and a few bytes keep all
+/// of it. So there is one block to share: as long as something holds it, what comes is copied out
+/// of a second one. However much a server sends, and however fast, a thread holds these two.
+#[derive(Debug)]
 pub(crate) struct Block {
-    bytes: BytesMut,
-    /// What is still to be copied out rather than shared.
-    to_copy: usize,
+    shared: BytesMut,
+    /// What is copied out of; empty until something holds `shared`.
+    copied: BytesMut,
+    is_copied: bool,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self {
+            shared: BytesMut::with_capacity(BLOCK_BYTES),
+            copied: BytesMut::new(),
+            is_copied: false,
+        }
+    }
 }
 
 impl Block {
     /// Room for what one receive call can take. It is the same memory again unless something of
     /// it is held, so that it stays in the processor's cache.
     fn room(&mut self) -> &mut [MaybeUninit<u8>] {
-        if !self.bytes.try_reclaim(BLOCK_BYTES) && self.bytes.capacity() < RECEIVE_BYTES {
-            if self.bytes.capacity() > 0 {
-                self.to_copy = COPIED_BYTES;
-            }
-            self.bytes = BytesMut::with_capacity(BLOCK_BYTES);
-        }
-        &mut self.bytes.spare_capacity_mut()[..RECEIVE_BYTES]
+        self.is_copied =
+            !self.shared.try_reclaim(BLOCK_BYTES) && self.shared.capacity() < RECEIVE_BYTES;
+        let bytes = if self.is_copied {
+            // Nothing holds it once the last datagrams were taken.
+            self.copied.reserve(RECEIVE_BYTES);
+            &mut self.copied
+        } else {
+            &mut self.shared
+        };
+        &mut bytes.spare_capacity_mut()[..RECEIVE_BYTES]
     }
 
     /// Takes what was received.
@@ -57,13 +71,16 @@ impl Block {
     ///
     /// `length` bytes must have been written to the last room that [`Block::room`] gave.
     unsafe fn take(&mut self, length: usize) -> Datagrams {
+        let bytes = if self.is_copied {
+            &mut self.copied
+        } else {
+            &mut self.shared
+        };
         // SAFETY: as the caller promises; the block is empty, and its room was of its capacity.
-        unsafe { self.bytes.set_len(length) };
-        let is_copied = self.to_copy > 0;
-        self.to_copy = self.to_copy.saturating_sub(length);
+        unsafe { bytes.set_len(length) };
         Datagrams {
-            bytes: self.bytes.split_to(length),
-            is_copied,
+            bytes: bytes.split_to(length),
+            is_copied: self.is_copied,
         }
     }
 }
@@ -166,23 +183,25 @@ mod tests {
             assert_eq!((at, datagrams.len()), (first, length));
             assert_eq!(datagrams.next(40_000).is_some(), length > 0);
         }
-        assert_eq!(block.to_copy, 0);
+        assert_eq!(block.copied.capacity(), 0);
     }
 
     #[test]
-    fn what_is_held_cannot_hold_block_after_block() {
+    fn what_is_held_holds_one_block() {
         let mut block = Block::default();
         let mut held = Vec::new();
-        let mut shared = 0;
-        // A datagram of each 60,000 bytes is held, of as many bytes as 130 blocks have.
-        for _ in 0..130 * BLOCK_BYTES / 60_000 {
+        let mut places = std::collections::BTreeSet::new();
+        // A datagram of each 60,000 bytes is held, of as many bytes as 20 blocks have.
+        for _ in 0..20 * BLOCK_BYTES / 60_000 {
             let mut datagrams = come(&mut block, 60_000);
-            shared += usize::from(!datagrams.is_copied);
+            places.insert(datagrams.bytes.as_ptr());
             held.push(datagrams.next(1_200).expect("the first of many"));
         }
         assert!(held.iter().all(|datagram| datagram[..] == [7; 1_200]));
-        // Four fit a block, and two times as much as 64 blocks have was copied meanwhile.
-        assert!(shared <= 3 * 4, "{shared} of {} were shared", held.len());
+        // Four fit the block, and one what is copied out of.
+        assert_eq!(places.len(), 5);
+        held.clear();
+        assert!(!come(&mut block, 60_000).is_copied, "it is shared again");
     }
 
     #[test]
