@@ -1,12 +1,15 @@
 //! HTTP/3 against servers that mean harm: whatever they send or leave out, each request ends in one
-//! outcome, the load ends in time, and what they can make the engine hold has a limit.
+//! outcome, the load ends, and what they can make the engine hold has a limit.
 //!
 //! On real sockets, because the engine's invented driver has no datagrams and the server's QUIC
-//! runs on a clock of its own.
+//! runs on a clock of its own. The engine runs in a process of its own, so that the memory of the
+//! server, of the other tests and of their servers is not taken for the engine's.
 
+use std::io::{Read, Write};
 use std::net::UdpSocket;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use bakeoff_load::LoadSpec;
 use bakeoff_plan::LoadModel;
@@ -14,71 +17,158 @@ use bakeoff_record::{LoadResult, Outcome};
 
 use crate::quic_server::hostile::Hostility;
 use crate::quic_server::relay::{Way, relay};
-use crate::quic_server::{Act, HELLO, Ways, send, serve, serve_in, spec};
+use crate::quic_server::{Act, HELLO, Ways, send, serve_in, spec};
 use crate::support::load;
 
 /// HEADERS with `:status: 200`.
 const HEAD: &[u8] = b"\x01\x03\0\0\xd9";
-/// What a load may take beside its duration: the drain of 250 ms, and what a busy machine adds.
-const SLACK: Duration = Duration::from_secs(8);
-/// By how much the test program may grow in one load, its server included.
-const GROWTH_MAX: u64 = 128 << 20;
+/// A load that has not ended after so long has no end.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Memory of the engine's process at the most, bytes. It takes 10 MiB by itself, and 11 more where
+/// the request has 3 MB. The servers have no more than 1 MiB on its way at once on each connection.
+const HELD_MAX: u64 = 32 << 20;
+/// How a process is told which load it carries out.
+const ASKED: &str = "BAKEOFF_TEST_LOAD";
+/// What stands before its result.
+const RESULT: &str = "result: ";
 
-/// Loads are played one after the other: each is to have the processors that it needs, and the
-/// memory that it takes is to be reported.
-static ALONE: Mutex<()> = Mutex::new(());
+/// A load by three clients with four streams each, as [`spec`]'s. It ends with its requests, not by
+/// its time, so that a busy machine changes nothing about it.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    port: u16,
+    clients: u32,
+    requests: u64,
+    body_bytes: usize,
+    timeout_s: f64,
+}
 
-/// A load of two seconds whose requests may take 0.8: a handshake takes less on a busy machine.
-/// The server runs in this process and must not be what grows: it holds little for each connection,
-/// and not for long where the load has gone without its hearing of it.
-fn hostile(ways: Ways, act: impl FnMut(u64) -> Act + Send + 'static) -> LoadSpec {
-    bounded(serve_in(
+impl Asked {
+    /// As many requests as are under way at once, of which each is to time out.
+    fn once(port: u16) -> Self {
+        Self {
+            port,
+            clients: 3,
+            requests: 12,
+            body_bytes: 0,
+            timeout_s: 2.0,
+        }
+    }
+
+    /// So many requests, none of which is to time out.
+    fn many(requests: u64, port: u16) -> Self {
+        Self {
+            requests,
+            timeout_s: 30.0,
+            ..Self::once(port)
+        }
+    }
+
+    fn to_text(self) -> String {
+        let Self {
+            port,
+            clients,
+            requests,
+            body_bytes,
+            timeout_s,
+        } = self;
+        format!("{port} {clients} {requests} {body_bytes} {timeout_s}")
+    }
+
+    fn from_text(text: &str) -> Self {
+        let mut words = text.split(' ');
+        let mut next = || words.next().expect("five numbers");
+        Self {
+            port: next().parse().expect("a port"),
+            clients: next().parse().expect("clients"),
+            requests: next().parse().expect("requests"),
+            body_bytes: next().parse().expect("bytes"),
+            timeout_s: next().parse().expect("seconds"),
+        }
+    }
+
+    fn spec(self) -> LoadSpec {
+        let mut spec = spec(self.port);
+        spec.load.model = LoadModel::Closed {
+            clients: self.clients,
+        };
+        spec.count = Some(self.requests);
+        spec.load.duration_s = 2.0 * PATIENCE.as_secs_f64();
+        spec.load.timeout_s = self.timeout_s;
+        send(&mut spec, &vec![7; self.body_bytes]);
+        spec
+    }
+
+    /// Has the load carried out by [`engine`], which ends with this process at the latest.
+    fn carried_out(self) -> LoadResult {
+        let name = concat!(module_path!(), "::engine");
+        let (_, name) = name
+            .split_once("::")
+            .expect("a path below the crate's name");
+        let mut engine = Command::new(std::env::current_exe().expect("this program"))
+            .args([name, "--exact", "--ignored", "--nocapture"])
+            .env(ASKED, self.to_text())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a process");
+        let mut stdout = engine.stdout.take().expect("a pipe");
+        let (end, ended) = channel();
+        std::thread::spawn(move || {
+            let mut text = String::new();
+            let _ = stdout.read_to_string(&mut text);
+            let _ = end.send(text);
+        });
+        let text = ended.recv_timeout(PATIENCE);
+        engine.kill().expect("it is this process's child");
+        engine.wait().expect("it has ended");
+        let text = text.unwrap_or_else(|_| panic!("no end of {self:?}"));
+        let result = text.lines().find_map(|line| line.strip_prefix(RESULT));
+        let result = result.unwrap_or_else(|| panic!("no result of {self:?}: {text}"));
+        serde_json::from_str(result).expect("a result")
+    }
+}
+
+/// Not a test, but the process in which the engine runs.
+#[test]
+#[ignore = "it is started by the other tests"]
+#[expect(clippy::exit, reason = "it must not outlive the test")]
+fn engine() {
+    let asked = std::env::var(ASKED).expect("the other tests start it");
+    std::thread::spawn(|| {
+        // Its other end is closed when the process that started this one ends, by whatever.
+        let _ = std::io::stdin().read(&mut [0]);
+        std::process::exit(1);
+    });
+    let result = serde_json::to_string(&load(&Asked::from_text(&asked).spec()));
+    let text = format!("\n{RESULT}{}\n", result.expect("a result"));
+    let written = std::io::stdout().write_all(text.as_bytes());
+    written.expect("the test reads it");
+}
+
+/// A server that does harm. It forgets connections that it hears nothing of, and what of its bytes
+/// may lie behind gaps is little.
+fn hostile(ways: Ways, act: impl FnMut(u64) -> Act + Send + 'static) -> u16 {
+    serve_in(
         Ways {
-            send_window: 1 << 18,
-            idle: Duration::from_secs(3),
+            idle: Duration::from_secs(5),
+            send_window: 1 << 20,
             ..ways
         },
         act,
-    ))
+    )
 }
 
-fn bounded(port: u16) -> LoadSpec {
-    let mut spec = spec(port);
-    spec.count = None;
-    spec.load.duration_s = 2.0;
-    spec.load.timeout_s = 0.8;
-    spec
-}
-
-/// The load ends in time, counts each request once, and ends in these outcomes alone.
-fn check(spec: &LoadSpec, allowed: &[Outcome]) -> LoadResult {
-    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let held = resident("VmRSS");
-    // The kernel's peak begins anew: what the tests before this one came to is not this one's.
-    std::fs::write("/proc/self/clear_refs", "5").expect("the peak can be set back");
-    let begun = Instant::now();
-    let result = load(spec);
-    let took = begun.elapsed();
-    let grown = resident("VmHWM").saturating_sub(held);
-    drop(alone);
+/// The load ends, counts each request once, ends in these outcomes alone, and holds little.
+fn check(asked: Asked, allowed: &[Outcome]) -> LoadResult {
+    let result = asked.carried_out();
     let seen = (&result.outcomes, &result.error_samples);
-    let most = Duration::from_secs_f64(spec.load.duration_s) + SLACK;
-    assert!(took < most, "{took:?}: {seen:?}");
-    let requests = &result.requests;
-    let ended = requests.completed + requests.in_flight_at_end;
-    assert_eq!(requests.started, ended, "{requests:?}");
+    assert_eq!(result.requests.completed, asked.requests, "{seen:?}");
     let among: u64 = allowed.iter().map(|each| result.outcomes.of(*each)).sum();
-    assert_eq!(among, requests.completed, "{seen:?}");
-    assert!(grown < GROWTH_MAX, "{} MiB", grown >> 20);
+    assert_eq!(among, asked.requests, "{seen:?}");
+    let held = result.engine.rss_bytes_max;
+    assert!(held < HELD_MAX, "{} MiB", held >> 20);
     result
-}
-
-/// A figure of this process's memory, in bytes.
-fn resident(name: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("this process's status");
-    let line = status.lines().find(|line| line.starts_with(name));
-    let kib = line.and_then(|line| line.split_whitespace().nth(1));
-    kib.and_then(|kib| kib.parse::<u64>().ok()).expect(name) << 10
 }
 
 /// The ways of a server that does this.
@@ -90,12 +180,10 @@ fn does(hostility: Hostility) -> Ways {
 }
 
 /// Checks answers that begin with `head` and go on with `piece` for ever.
-fn check_endless(head: &'static [u8], piece: &[u8], allowed: &[Outcome]) -> LoadResult {
+fn check_endless(head: &'static [u8], piece: &[u8], allowed: &[Outcome]) {
     let piece: &'static [u8] = piece.repeat(10_000 / piece.len()).leak();
-    let spec = hostile(Ways::default(), move |_| Act::Endless(head, piece));
-    let result = check(&spec, allowed);
-    assert!(result.outcomes.errors() > 0, "{:?}", result.outcomes);
-    result
+    let port = hostile(Ways::default(), move |_| Act::Endless(head, piece));
+    check(Asked::once(port), allowed);
 }
 
 #[test]
@@ -131,22 +219,24 @@ fn a_body_without_end_is_a_timeout() {
 
 #[test]
 fn settings_without_end_break_the_protocol() {
-    let spec = hostile(does(Hostility::EndlessSettings), |_| Act::Answer(HELLO));
-    let result = check(&spec, &[Outcome::Ok, Outcome::Protocol]);
+    let port = hostile(does(Hostility::EndlessSettings), |_| Act::Answer(HELLO));
+    let result = check(Asked::many(600, port), &[Outcome::Ok, Outcome::Protocol]);
     assert!(result.error_samples["protocol"].contains("SETTINGS"));
 }
 
 #[test]
 fn floods_do_not_keep_answers_from_coming() {
-    for hostility in [
-        Hostility::UnknownStreams,
-        Hostility::Pings,
-        Hostility::Junk,
-        Hostility::Windows,
+    // A connection of this kind is read seldom, and what finds no room in its socket is lost:
+    // behind junk, all that comes in the seconds after which the server gives it up.
+    for (hostility, ends) in [
+        (Hostility::UnknownStreams, &[Outcome::Ok][..]),
+        (Hostility::Pings, &[Outcome::Ok]),
+        (Hostility::Junk, &[Outcome::Ok, Outcome::Timeout]),
+        (Hostility::Windows, &[Outcome::Ok]),
     ] {
-        let spec = hostile(does(hostility), |_| Act::Answer(HELLO));
-        let result = check(&spec, &[Outcome::Ok, Outcome::Timeout]);
-        let seen = (&result.outcomes, &result.connections, &result.quic);
+        let port = hostile(does(hostility), |_| Act::Answer(HELLO));
+        let result = check(Asked::many(24, port), ends);
+        let seen = (&result.outcomes, &result.connections);
         assert!(
             result.outcomes.of(Outcome::Ok) > 0,
             "{hostility:?} {seen:?}"
@@ -158,9 +248,12 @@ fn floods_do_not_keep_answers_from_coming() {
 #[test]
 fn floods_in_the_middle_of_an_upload_do_not_hold_up_the_loop() {
     for hostility in [Hostility::Pings, Hostility::Windows] {
-        let mut spec = hostile(does(hostility), |_| Act::Answer(HELLO));
-        send(&mut spec, &vec![7; 1_000_000]);
-        check(&spec, &[Outcome::Ok, Outcome::Timeout]);
+        let port = hostile(does(hostility), |_| Act::Answer(HELLO));
+        let upload = Asked {
+            body_bytes: 1_000_000,
+            ..Asked::once(port)
+        };
+        check(upload, &[Outcome::Ok, Outcome::Timeout]);
     }
 }
 
@@ -168,17 +261,20 @@ fn floods_in_the_middle_of_an_upload_do_not_hold_up_the_loop() {
 fn a_socket_that_is_never_empty_does_not_hold_up_the_loop() {
     for bytes in [30, 0] {
         let junk = Hostility::JunkWithoutRest(bytes);
-        let mut spec = hostile(does(junk), |_| Act::Answer(HELLO));
-        spec.load.model = LoadModel::Closed { clients: 1 };
-        check(&spec, &[Outcome::Ok, Outcome::Timeout]);
+        let port = hostile(does(junk), |_| Act::Nothing);
+        let alone = Asked {
+            clients: 1,
+            requests: 4,
+            ..Asked::once(port)
+        };
+        check(alone, &[Outcome::Timeout]);
     }
 }
 
 #[test]
 fn streams_of_unknown_types_are_no_reason_to_close() {
-    let mut spec = hostile(does(Hostility::UnknownStreams), |_| Act::Answer(HELLO));
-    spec.load.timeout_s = 10.0;
-    let result = check(&spec, &[Outcome::Ok]);
+    let port = hostile(does(Hostility::UnknownStreams), |_| Act::Answer(HELLO));
+    let result = check(Asked::many(1_000, port), &[Outcome::Ok]);
     assert_eq!(result.connections.opened, 3, "{:?}", result.connections);
 }
 
@@ -191,9 +287,10 @@ fn bodies_without_end_and_full_of_gaps_are_held_within_limits() {
     };
     // DATA of a hundred bytes.
     let piece: &'static [u8] = [b"\0\x40\x64".as_slice(), &[b'x'; 100]].concat().leak();
-    let (port, _) = relay(serve(move |_| Act::Endless(HEAD, piece)), way);
+    let server = hostile(Ways::default(), move |_| Act::Endless(HEAD, piece));
+    let (port, _) = relay(server, way);
     check(
-        &bounded(port),
+        Asked::once(port),
         &[
             Outcome::Timeout,
             Outcome::TooLong,
@@ -205,65 +302,52 @@ fn bodies_without_end_and_full_of_gaps_are_held_within_limits() {
 
 #[test]
 fn a_server_that_falls_silent_is_a_timeout() {
-    let result = check(
-        &hostile(does(Hostility::FallsSilent), |_| Act::Answer(HELLO)),
-        &[Outcome::Timeout],
-    );
-    assert!(result.outcomes.of(Outcome::Timeout) > 0);
+    let port = hostile(does(Hostility::FallsSilent), |_| Act::Answer(HELLO));
+    check(Asked::once(port), &[Outcome::Timeout]);
 }
 
 #[test]
 fn connections_that_end_at_once_end_their_requests() {
-    // It is the end that ends them. Their timeout is out of reach, so that a handshake that takes
-    // long on a busy machine is no other end.
     for code in [0x100, 0x102] {
-        let mut spec = hostile(does(Hostility::Closes(code)), |_| Act::Nothing);
-        spec.load.timeout_s = 30.0;
-        let result = check(&spec, &[Outcome::ClosedEarly, Outcome::Reset]);
-        assert!(result.outcomes.errors() > 0, "{:?}", result.outcomes);
+        let port = hostile(does(Hostility::Closes(code)), |_| Act::Nothing);
+        let ends = [Outcome::ClosedEarly, Outcome::Reset];
+        check(Asked::many(600, port), &ends);
     }
 }
 
 #[test]
 fn a_goaway_at_the_start_is_no_loop_without_end() {
-    let mut spec = hostile(does(Hostility::GoesAway), |_| Act::Nothing);
-    spec.load.timeout_s = 30.0;
-    let result = check(&spec, &[Outcome::RefusedStream]);
+    let port = hostile(does(Hostility::GoesAway), |_| Act::Nothing);
+    let result = check(Asked::many(100, port), &[Outcome::RefusedStream]);
     assert!(result.connections.goaways > 0, "{:?}", result.connections);
 }
 
 #[test]
 fn a_reset_inside_a_body_is_a_reset() {
-    let mut spec = hostile(Ways::default(), |_| {
+    let port = hostile(Ways::default(), |_| {
         Act::ResetBehind(b"\x01\x03\0\0\xd9\0\x05he", 0x102)
     });
-    spec.load.timeout_s = 30.0;
-    let result = check(&spec, &[Outcome::Reset]);
-    assert!(result.outcomes.of(Outcome::Reset) > 0);
+    check(Asked::many(6_000, port), &[Outcome::Reset]);
 }
 
 #[test]
 fn an_answer_may_come_before_the_request_has_gone() {
-    let mut spec = hostile(does(Hostility::AnswersEarly), |_| Act::Answer(HELLO));
-    send(&mut spec, &vec![7; 3_000_000]);
-    spec.load.timeout_s = 10.0;
-    let result = check(&spec, &[Outcome::Ok]);
-    assert!(result.outcomes.of(Outcome::Ok) > 0);
+    let port = hostile(does(Hostility::AnswersEarly), |_| Act::Answer(HELLO));
+    let upload = Asked {
+        body_bytes: 3_000_000,
+        ..Asked::many(100, port)
+    };
+    check(upload, &[Outcome::Ok]);
 }
 
 #[test]
 fn answers_that_break_rules_do_not_pile_up() {
     // HEADERS without a status end the stream for this side. The server does not end it, so the
     // connection keeps it, and takes no more requests once it keeps many.
-    let mut spec = hostile(does(Hostility::KeepsStopped), |_| {
+    let port = hostile(does(Hostility::KeepsStopped), |_| {
         Act::Part(b"\x01\x02\0\0")
     });
-    spec.count = Some(4_000);
-    spec.load.duration_s = 30.0;
-    spec.load.timeout_s = 10.0;
-    let result = load(&spec);
-    let seen = (&result.outcomes, &result.error_samples);
-    assert_eq!(result.outcomes.of(Outcome::Protocol), 4_000, "{seen:?}");
+    let result = check(Asked::many(4_000, port), &[Outcome::Protocol]);
     // Three connections with four streams each would else have had all of them.
     let links = &result.connections;
     assert!(links.opened > 3, "{links:?}");
@@ -283,8 +367,12 @@ fn datagrams_that_come_back_as_they_went_are_no_answer() {
             }
         }
     });
+    let once = Asked {
+        requests: 3,
+        ..Asked::once(port)
+    };
     let result = check(
-        &bounded(port),
+        once,
         &[
             Outcome::ConnectTimeout,
             Outcome::Protocol,

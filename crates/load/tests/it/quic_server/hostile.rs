@@ -1,7 +1,8 @@
 //! What a server does that means harm, or is broken: floods, silence, ends at the wrong time.
 
 use std::net::UdpSocket;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
 use quinn_proto::{Dir, StreamId, VarInt};
 
@@ -9,8 +10,6 @@ use super::Peer;
 
 /// Datagrams or frames that a flood has in one go.
 const AT_ONCE: u64 = 64;
-/// How long a flood goes on that has a thread of its own.
-const FLOOD: Duration = Duration::from_secs(10);
 /// What looks like a packet and is none.
 const JUNK: &[u8] = &[0x45; 30];
 /// Control stream whose SETTINGS has a length of 2^30 - 1.
@@ -39,8 +38,8 @@ pub(crate) enum Hostility {
     Pings,
     /// Sends datagrams that are nothing, as fast as it can.
     Junk,
-    /// Sends datagrams of so many bytes that are nothing, for ten seconds and from a thread of its
-    /// own, which does nothing else.
+    /// Sends datagrams of so many bytes that are nothing, as long as there is the connection and
+    /// from a thread of its own, which does nothing else.
     JunkWithoutRest(usize),
     /// Raises its limits again and again.
     Windows,
@@ -70,9 +69,10 @@ impl Hostility {
         match self {
             Self::JunkWithoutRest(bytes) => {
                 let socket = socket.try_clone().expect("another handle");
-                let (to, end) = (peer.connection.remote_address(), FLOOD);
+                let to = peer.connection.remote_address();
+                let is_there = Arc::downgrade(&peer.is_there);
                 std::thread::spawn(move || {
-                    while now.elapsed() < end {
+                    while is_there.strong_count() > 0 {
                         let _ = socket.send_to(&JUNK[..bytes], to);
                     }
                 });

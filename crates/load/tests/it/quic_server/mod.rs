@@ -135,6 +135,8 @@ struct Peer {
     is_silent: bool,
     /// How often it was worked for.
     done: u64,
+    /// Gone with it.
+    is_there: Arc<()>,
 }
 
 /// Serves by `act`, which takes the number of the request. Returns the port.
@@ -292,6 +294,7 @@ impl<A: FnMut(u64) -> Act> Server<A> {
                             leaves: false,
                             is_silent: false,
                             done: 0,
+                            is_there: Arc::new(()),
                         };
                         self.peers.insert(handle, peer);
                     }
@@ -322,7 +325,10 @@ impl<A: FnMut(u64) -> Act> Server<A> {
         while let Some(event) = peer.connection.poll() {
             match event {
                 Event::Connected => {
-                    let control = peer.connection.streams().open(Dir::Uni).expect("a stream");
+                    let Some(control) = peer.connection.streams().open(Dir::Uni) else {
+                        // The client has closed it already.
+                        continue;
+                    };
                     let mut stream = peer.connection.send_stream(control);
                     stream.write(hostility.control()).expect("room");
                     peer.control = Some(control);
