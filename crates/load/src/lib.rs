@@ -45,6 +45,8 @@ mod timers;
 mod tls;
 mod turn;
 mod usage;
+#[cfg(test)]
+mod weighed;
 mod work;
 
 pub use bakeoff_wire::h1::{Request, RequestError};

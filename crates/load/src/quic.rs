@@ -43,10 +43,21 @@ pub(crate) use session::{Polled, Session};
 /// see whether unknown ones are skipped (RFC 9114, 6.2.3).
 const PEER_STREAMS: u32 = 8;
 /// What servers may send on all connections before this side reads, bytes. It reads at once, so
-/// all that a server can make it hold is what comes behind gaps.
+/// all that a server can make it hold is what comes behind gaps. For that quinn-proto allocates up
+/// to two and a half times as much, and 32 KiB more for each stream.
 const WINDOWS: u32 = 64 << 20;
 /// The part of it that a connection and a stream have, at least and at the most.
 const WINDOW: std::ops::RangeInclusive<u32> = 256 << 10..=16 << 20;
+/// Streams that a connection gives up before it takes no more requests.
+const GIVEN_UP_MAX: u32 = 1_024;
+/// Requests that a connection has sent, answered or not, whose arrival the server has yet to
+/// acknowledge: then no more are. quinn-proto keeps some 500 bytes for each, and a server can answer
+/// without acknowledging anything, even what was not sent yet. Servers that mean well acknowledge
+/// within 25 ms (RFC 9000, 18.2), in which one connection has carried less than 3,000 requests.
+const UNACKNOWLEDGED_MAX: usize = 8_192;
+/// Streams of unknown types that a server is asked to stop on a connection; what comes on later
+/// ones is read and dropped. Each time is to be acknowledged, and is kept until then.
+const ASKED_TO_STOP_MAX: u32 = 64;
 /// What a datagram of QUIC's first flight has at least, and every path carries (RFC 9000, 14).
 const INITIAL_BYTES: u16 = 1_200;
 /// What Ethernet carries behind the headers of IPv6 and UDP.

@@ -83,6 +83,15 @@ impl Block {
             is_copied: self.is_copied,
         }
     }
+
+    /// Receives `bytes` as from a socket.
+    #[cfg(test)]
+    pub(super) fn receive(&mut self, bytes: &[u8]) -> Datagrams {
+        let room = self.room()[..bytes.len()].iter_mut();
+        room.zip(bytes).for_each(|(to, from)| _ = to.write(*from));
+        // SAFETY: so many bytes of the room are written.
+        unsafe { self.take(bytes.len()) }
+    }
 }
 
 /// Datagrams, one behind the other.
@@ -166,11 +175,9 @@ mod tests {
 
     use super::*;
 
-    /// Receives `length` bytes as they would come from a socket.
+    /// Receives `length` bytes.
     fn come(block: &mut Block, length: usize) -> Datagrams {
-        block.room()[..length].fill(MaybeUninit::new(7));
-        // SAFETY: so many bytes of the room are written.
-        unsafe { block.take(length) }
+        block.receive(&vec![7; length])
     }
 
     #[test]

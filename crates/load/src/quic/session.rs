@@ -21,13 +21,10 @@ use super::reading::Reading;
 use super::silence::Silence;
 use super::streams::Streams;
 use super::uploads::Uploads;
-use super::{Quic, Ready};
+use super::{ASKED_TO_STOP_MAX, GIVEN_UP_MAX, Quic, Ready, UNACKNOWLEDGED_MAX};
 use crate::driver::Driver;
 use crate::end::End;
 use crate::flights::{Attempt, Flights, Opened, Sink};
-
-/// Streams that a connection gives up before it takes no more requests.
-const GIVEN_UP_MAX: u32 = 1_024;
 
 /// One connection's QUIC and HTTP/3.
 pub(crate) struct Session {
@@ -58,6 +55,8 @@ struct Stage {
     is_going_away: bool,
     /// Streams that were given up before the server had ended them.
     given_up: u32,
+    /// Streams of the server's own that it was asked to stop.
+    asked_to_stop: u32,
     /// What the connection is closed with.
     close_code: ErrorCode,
 }
@@ -142,6 +141,7 @@ impl Session {
                 is_early: false,
                 is_going_away: false,
                 given_up: 0,
+                asked_to_stop: 0,
                 close_code: ErrorCode::NO_ERROR,
             },
             reading: Reading::default(),
@@ -223,6 +223,9 @@ impl Session {
         flights.open_next(is_closed_loop, now, |exchange, token| {
             if self.stage.is_going_away || self.stage.given_up >= GIVEN_UP_MAX {
                 return Attempt::Draining;
+            }
+            if self.connection.streams().send_streams() >= UNACKNOWLEDGED_MAX {
+                return Attempt::Full;
             }
             let Some(stream) = self.connection.streams().open(Dir::Bi) else {
                 return Attempt::Full;
@@ -517,7 +520,8 @@ impl Session {
             }
         };
         let _ = chunks.finalize();
-        if unwanted {
+        if unwanted && self.stage.asked_to_stop < ASKED_TO_STOP_MAX {
+            self.stage.asked_to_stop += 1;
             let code = varint(ErrorCode::STREAM_CREATION_ERROR);
             let _ = self.connection.recv_stream(id).stop(code);
             // Nothing of it is read any more, its end neither.
@@ -592,3 +596,6 @@ fn write(connection: &mut Connection, flight: &mut Flight) -> u64 {
 fn varint(code: ErrorCode) -> VarInt {
     VarInt::from_u64(code.0).unwrap_or(VarInt::MAX)
 }
+
+#[cfg(test)]
+mod tests;
