@@ -81,9 +81,10 @@ fn a_stream_that_is_reset_differs_from_one_that_is_refused() {
 #[test]
 fn a_reset_of_the_connection_is_a_reset_of_its_requests() {
     let address = first(|peer| {
-        // Ending with requests unread makes the kernel reset the connection.
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        let _ = peer;
+        // Ending with a request unread makes the kernel reset the connection. The second to the
+        // fourth come together.
+        (0..3).for_each(|_| _ = peer.request());
+        peer.wait_for_more();
     });
     let result = check(&spec(address, 4), &[(Outcome::Ok, 26), (Outcome::Reset, 4)]);
     assert_eq!(result.connections.closed_by_server, 1);

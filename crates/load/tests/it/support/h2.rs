@@ -126,6 +126,13 @@ impl<S: Read + Write> Peer<S> {
     }
 }
 
+impl Peer {
+    /// Waits for more, and leaves it unread.
+    pub(crate) fn wait_for_more(&self) {
+        let _ = self.stream.peek(&mut [0]);
+    }
+}
+
 /// A server in the clear that greets each connection and hands it to `serve`.
 pub(crate) fn server(serve: impl Fn(&mut Peer) + Send + Sync + 'static) -> SocketAddr {
     server_with(&[], serve)
