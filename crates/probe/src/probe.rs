@@ -11,6 +11,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -95,6 +96,7 @@ pub struct Probe {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
+    readings: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -116,6 +118,7 @@ impl Probe {
         let shared = Arc::new(Shared {
             state,
             changed: Condvar::new(),
+            readings: AtomicU64::new(0),
         });
         let (sender, ready) = mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name("probe".into()).spawn({
@@ -146,6 +149,11 @@ impl Probe {
     /// Makes `zero` the 0 of the time axis; earlier readings come to stand before it.
     pub fn set_zero(&self, zero: Instant) {
         self.shared.lock().zero = zero;
+    }
+
+    /// Readings that were taken behind the first one.
+    pub fn readings(&self) -> u64 {
+        self.shared.readings.load(Ordering::Relaxed)
     }
 
     /// Takes a last reading, at once, and returns all of them. To be called while the servers
@@ -260,6 +268,7 @@ impl Sampler {
             // Readings that were slept through are left out, not made up for in a burst.
             due += self.period * (late.as_nanos() / self.period.as_nanos()) as u32;
             self.read(false);
+            shared.readings.fetch_add(1, Ordering::Relaxed);
         }
         self.read(true);
         self.cost.cpu_s = thread_cpu_s();

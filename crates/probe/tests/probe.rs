@@ -53,6 +53,15 @@ fn tree(role: Role, root: u32) -> TreeSource {
     }
 }
 
+/// Waits for so many more readings.
+fn read_on(probe: &Probe, more: u64) {
+    let (before, started) = (probe.readings(), Instant::now());
+    while probe.readings() < before + more {
+        assert!(started.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 fn start(trees: Vec<TreeSource>) -> Probe {
     let period = Duration::from_millis(10);
     Probe::start(ProbeOptions {
@@ -103,7 +112,7 @@ fn a_busy_process_is_seen_at_work() {
     let probe = start(vec![tree(Role::Server, child.id())]);
     drop(child.stdin.take());
     until_it_sleeps(&child);
-    std::thread::sleep(Duration::from_millis(300));
+    read_on(&probe, 10);
     let usage = probe.stop();
     child.kill().unwrap();
     child.wait().unwrap();
@@ -176,12 +185,12 @@ fn line(child: &mut Child) -> String {
 
 /// Lets a child go past the `read` at the start of its script, until its worker has worked, and
 /// then until that has ended; with the number of the worker.
-fn work_and_end(child: &mut Child, until_it_has_ended: impl FnOnce(&Child, &str)) {
+fn work_and_end(probe: &Probe, child: &mut Child, until_it_has_ended: impl FnOnce(&Child, &str)) {
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"\n").unwrap();
     let worker = line(child);
     // Some readings with the worker in them.
-    std::thread::sleep(Duration::from_millis(200));
+    read_on(probe, 10);
     drop(input);
     until_it_has_ended(child, &worker);
 }
@@ -209,7 +218,7 @@ fn a_worker_that_ends_is_kept_with_what_it_used() {
     let script = format!("sh -c '{SPIN}; echo $$; read y'; sh -c :; exec sleep 60");
     let mut child = shell_at_read(&script);
     let probe = start(vec![tree(Role::Server, child.id())]);
-    work_and_end(&mut child, |child, _| until_it_sleeps(child));
+    work_and_end(&probe, &mut child, |child, _| until_it_sleeps(child));
     let usage = probe.stop();
     child.kill().unwrap();
     child.wait().unwrap();
@@ -224,7 +233,7 @@ fn a_worker_that_nobody_waits_for_ends_once() {
     let script = format!("exec 3<&0; {worker} & exec sleep 60");
     let mut child = shell_at_read(&script);
     let probe = start(vec![tree(Role::Server, child.id())]);
-    work_and_end(&mut child, |_, worker| {
+    work_and_end(&probe, &mut child, |_, worker| {
         let (stat, started) = (format!("/proc/{worker}/stat"), Instant::now());
         while !std::fs::read_to_string(&stat).unwrap().contains(") Z ") {
             assert!(started.elapsed() < Duration::from_secs(30));
@@ -232,7 +241,7 @@ fn a_worker_that_nobody_waits_for_ends_once() {
         }
     });
     // Some readings with what is left of it.
-    std::thread::sleep(Duration::from_millis(50));
+    read_on(&probe, 3);
     let usage = probe.stop();
     child.kill().unwrap();
     child.wait().unwrap();
@@ -246,7 +255,7 @@ fn trees_do_not_take_what_belongs_to_others() {
         tree(Role::Server, child.id()),
         tree(Role::Engine, std::process::id()),
     ]);
-    std::thread::sleep(Duration::from_millis(150));
+    read_on(&probe, 10);
     let usage = probe.stop();
     release(&mut child);
     let last = |index: usize| usage.trees[index].ticks.last().unwrap();
@@ -301,7 +310,7 @@ fn only_descendants_where_the_root_is_left_out() {
         ..tree(Role::Server, child.id())
     };
     let probe = start(vec![source]);
-    std::thread::sleep(Duration::from_millis(150));
+    read_on(&probe, 10);
     let usage = probe.stop();
     release(&mut child);
     assert_eq!(usage.trees[0].ticks.last().unwrap().processes, 1);
@@ -309,10 +318,14 @@ fn only_descendants_where_the_root_is_left_out() {
 
 #[test]
 fn a_tree_that_ends_keeps_what_it_used() {
-    let mut child = shell_at_read(SPIN);
+    let mut child = shell_at_read(&format!("{SPIN}; echo; read y"));
     let probe = start(vec![tree(Role::Server, child.id())]);
+    child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    line(&mut child);
+    // One of them begins behind its work.
+    read_on(&probe, 2);
     release(&mut child);
-    std::thread::sleep(Duration::from_millis(50));
+    read_on(&probe, 1);
     let usage = probe.stop();
     check_ordered(&usage);
     let last = usage.trees[0].ticks.last().unwrap();
@@ -323,9 +336,9 @@ fn a_tree_that_ends_keeps_what_it_used() {
 #[test]
 fn the_axis_starts_where_it_is_set() {
     let probe = start(vec![tree(Role::Engine, std::process::id())]);
-    std::thread::sleep(Duration::from_millis(50));
+    read_on(&probe, 2);
     probe.set_zero(Instant::now());
-    std::thread::sleep(Duration::from_millis(50));
+    read_on(&probe, 2);
     let usage = probe.stop();
     let ticks = &usage.trees[0].ticks;
     assert!(ticks[0].at_s < 0.0 && ticks[ticks.len() - 1].at_s > 0.0);
@@ -380,7 +393,7 @@ fn the_machine_and_the_accept_queue_are_seen_beside_the_processes() {
     .unwrap();
     drop(child.stdin.take());
     until_it_sleeps(&child);
-    std::thread::sleep(Duration::from_millis(500));
+    read_on(&probe, 12);
     let usage = probe.stop();
     child.kill().unwrap();
     child.wait().unwrap();
