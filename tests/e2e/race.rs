@@ -524,7 +524,7 @@ fn a_wrong_answer_is_not_waited_for_and_a_failing_server_is() {
     let took = trials[0]["steps"].as_array().unwrap().iter();
     let took: f64 = took.map(|step| step["took_s"].as_f64().unwrap()).sum();
     assert!(
-        took < 15.0,
+        took < 20.0,
         "the server has 20 s to become right, and took {took} s"
     );
 
