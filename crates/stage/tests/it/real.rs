@@ -198,7 +198,7 @@ fn a_listener_that_does_not_speak_http_2_is_not_ready_for_it() {
         return;
     }
     let [synthetic, ..] = workloads();
-    let start = |protocol, listen: &str| {
+    let start = |protocol, listen: &str, within| {
         let path = theatre.folder.path().join("nginx.conf");
         // A distribution's nginx stores below a folder that is root's.
         let stored: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -217,14 +217,15 @@ fn a_listener_that_does_not_speak_http_2_is_not_ready_for_it() {
         let contender = contender("nginx", ConfigSource::File(path));
         let surroundings = theatre.surroundings();
         let prepared = theatre.stage.prepare(&contender, &workload, &surroundings);
-        prepared.unwrap().start(Duration::from_millis(700))
+        prepared.unwrap().start(within)
     };
     let tls = " ssl; ssl_certificate {{ certificate }}; ssl_certificate_key {{ key }};";
     for (protocol, listen) in [(Protocol::H2, tls), (Protocol::H2c, ";")] {
-        let error = start(protocol, listen).unwrap_err();
+        // It is asked until then.
+        let error = start(protocol, listen, Duration::from_secs(3)).unwrap_err();
         assert!(matches!(*error.cause, Cause::WrongAnswer { .. }), "{error}");
     }
-    let running = start(Protocol::H1Tls, tls).unwrap();
+    let running = start(Protocol::H1Tls, tls, PATIENCE).unwrap();
     assert!(running.authority().is_some(), "it was given a certificate");
     running.stop().unwrap();
 }
