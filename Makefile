@@ -11,10 +11,12 @@ PAGE := web/dist/index.html
 PAGE_SOURCES := docs/schema/report.schema.json $(shell find web -path web/node_modules -prune \
     -o -path web/dist -prune -o -path web/made -prune -o -type f -print)
 BAKEOFF := target/work/bakeoff
+DEBUG := $(or $(CARGO_TARGET_DIR),target)/debug/bakeoff
 RUN = BAKEOFF_PROGRAMS="$(PROGRAMS)"
 
-.PHONY: bench bench-all build check clean deny dist fuzz kills lint-workflows macos msrv night package \
-    page programs quick selftest site stats-check test test-page test-rust
+.PHONY: bench bench-all build built-servers check clean compiled deny dist fuzz kills \
+    lint-workflows macos msrv night package page programs quick selftest site stats-check test \
+    test-page test-rest test-rust
 
 bench: build
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" BAKEOFF="$(BAKEOFF)" tests/programs.sh nginx caddy
@@ -39,7 +41,32 @@ $(PAGE): $(PAGE_SOURCES)
 	cd web && npm run --silent build
 	@touch $@
 
-test: programs check deny lint-workflows package test-rust site test-page fuzz instructions
+# An edit's tests: 90 s. Nothing here needs a server.
+quick:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(RUN) CARGO="$(CARGO)" tests/run.py --quick
+
+# Side by side in three steps: downloads beside the compiler; then what compiles alone; then the
+# tests of servers, which mostly wait, beside those of the page.
+test:
+	@$(MAKE) --no-print-directory -j 2 programs compiled
+	@$(MAKE) --no-print-directory -j 2 built-servers instructions
+	@$(MAKE) --no-print-directory -j 2 test-rust test-rest
+
+test-rest: deny lint-workflows package site test-page
+
+# What takes longer than a landing may: hours.
+night: build kills selftest stats-check
+	$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=600
+	$(MAKE) --no-print-directory perf-tools
+	python3 -B perf/hosts.py
+
+compiled: check
+	$(CARGO) test --workspace --locked --no-run
+
+built-servers:
+	@$(RUN) BAKEOFF="$(DEBUG)" tests/programs.sh --after-build
 
 # Says in its first minute what cannot be had here. Needs nothing that is compiled, so that it may
 # run beside the compiler.
@@ -61,13 +88,14 @@ deny:
 	    echo "left out: cargo-deny is not installed; tests/tidy checks licences, versions, sources"; \
 	fi
 
-# The end-to-end tests mostly wait, many of them for their turn: tests/e2e/support/turns.rs says how
-# many work at a time.
+# Which of them run beside each other: tests/run.py and tests/e2e/support/turns.rs.
 test-rust: $(PAGE)
-	@$(RUN) tests/programs.sh --for-tests
-	@$(RUN) tests/programs.sh --after-build
-	$(RUN) CARGO="$(CARGO)" tests/libraries.py --locked
-	$(RUN) RUST_TEST_THREADS=48 $(CARGO) test -p bakeoff --locked
+	$(RUN) CARGO="$(CARGO)" tests/run.py
+
+# Kills the program at random moments, in 20 ways, and looks for what is left.
+kills: programs
+	$(CARGO) build --locked --workspace --bins --examples
+	$(RUN) python3 -B tests/kills.py "$(DEBUG)" --programs "$(PROGRAMS)/bin" --kills 200
 
 test-page: $(PAGE)
 	@tests/programs.sh chromium
@@ -120,8 +148,8 @@ dist: $(PAGE)
 # The documentation as a site, in target/site/site, with a reference written from the sources.
 site:
 	@tests/programs.sh mdbook
-	$(CARGO) build --locked -p bakeoff
-	python3 -B docs/site.py $${CARGO_TARGET_DIR:-target}/debug/bakeoff .bench/mdbook/bin/mdbook \
+	$(CARGO) build --quiet --locked --workspace --bins --examples
+	python3 -B docs/site.py "$(DEBUG)" .bench/mdbook/bin/mdbook \
 	    target/site
 
 lint-workflows:
