@@ -1,7 +1,5 @@
 //! An origin that is slow and faulty on demand, as a client sees it.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its setting fails")]
-
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};

@@ -1,7 +1,5 @@
 //! The origin as a web server sees it that asks a FastCGI application.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its setting fails")]
-
 use std::io::{Read as _, Write as _};
 
 use crate::support::{GET, Server, options, read_answer};

@@ -1,8 +1,6 @@
 //! The server when the system has no file left for a connection. In a process of its own, because
 //! the limit holds for all of it.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its setting fails")]
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;

@@ -1,7 +1,5 @@
 //! HTTP/2 in the clear and over TLS, as the crate `h2` sees it, and as raw frames do.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its setting fails")]
-
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,5 @@
 //! HTTP/3, as the crates `h3` and `quinn` see it.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its setting fails")]
-
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,7 +1,5 @@
 //! The server under TLS, as rustls sees it from the other side.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its setting fails")]
-
 use std::io::{Read, Write};
 
 use crate::support::tls::{self, connect};

@@ -1,7 +1,5 @@
 //! The server as a client sees it: raw sockets, ports from the system.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its setting fails")]
-
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::AtomicBool;

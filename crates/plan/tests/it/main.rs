@@ -1,5 +1,7 @@
 //! Plan files, workloads and logs: what they mean, and the messages where they are wrong.
 
+#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+
 mod messages;
 mod properties;
 mod replay;

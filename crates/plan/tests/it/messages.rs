@@ -1,7 +1,5 @@
 //! What a person reads who wrote a wrong plan: one row for each thing that can be wrong.
 
-#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
-
 use std::path::Path;
 
 use bakeoff_plan::{Builtin, parse};

@@ -1,7 +1,5 @@
 //! What holds of every plan: it is written and read back the same, and no text panics.
 
-#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! Logs become lists: what is asked, what is expected, what is served, and what is reported.
 
-#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
-
 use std::io::{self, BufRead, Cursor};
 use std::path::{Path, PathBuf};
 

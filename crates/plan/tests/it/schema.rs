@@ -1,7 +1,5 @@
 //! The schemas that editors take are those of the types.
 
-#![allow(missing_docs, reason = "a test")]
-
 #[test]
 fn docs_schema_is_current() {
     let fix = "run `cargo run -p bakeoff-plan --example schema plan \

@@ -1,7 +1,5 @@
 //! What a person reads who wrote a wrong workload: one row for each thing that can be wrong.
 
-#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
-
 use std::io::{BufRead, Error};
 use std::path::Path;
 

@@ -1,11 +1,6 @@
 //! Comparisons in every format, from the made-up campaign, and exports as their readers take them.
 //!
-//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test compare`.
-
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a test reads its files; the library does not"
-)]
+//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test it compare`.
 
 use std::collections::BTreeSet;
 

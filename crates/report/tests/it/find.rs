@@ -1,13 +1,7 @@
 //! What a search found, in every format, from a made-up record.
 //!
-//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test find`, then read the
+//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test it find`, then read the
 //! difference.
-
-#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a test reads its files; the library does not"
-)]
 
 use std::time::Duration;
 

@@ -1,5 +1,10 @@
 //! Golden files: what an output format gave, looked at once and kept.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests read their golden files; the library does not"
+)]
+
 use std::path::Path;
 
 /// Compares with `tests/golden/NAME`, or writes it when `BLESS` is set.

@@ -1,11 +1,6 @@
 //! Histories in every format, from made-up records.
 //!
-//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test history`.
-
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a test reads its files; the library does not"
-)]
+//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test it history`.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,7 @@
 //! Every output format, drawn from invented records; golden files are in `tests/golden`.
 
+#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+
 mod compare;
 mod consumers;
 mod copies;

@@ -1,9 +1,8 @@
 //! What servers do beyond their capacity, in every format, from a made-up record.
 //!
-//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test overload`, then read the
+//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test it overload`, then read the
 //! difference.
 
-#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 #![expect(
     clippy::disallowed_methods,
     reason = "a test reads its files; the library does not"

@@ -1,12 +1,7 @@
 //! Every format of `bakeoff audit`, drawn from one made-up table and compared with a file.
 //!
-//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test published`, then read the
+//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test it published`, then read the
 //! difference.
-
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a test reads its files; the library does not"
-)]
 
 use bakeoff_published::read;
 use bakeoff_report::{Rig, audit, published_json, published_markdown, published_text};

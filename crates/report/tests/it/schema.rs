@@ -10,7 +10,7 @@ use std::path::Path;
 use bakeoff_report::{json, report_schema, view};
 use serde_json::Value;
 
-/// `BLESS=1 cargo test -p bakeoff-report --test schema` writes it anew.
+/// `BLESS=1 cargo test -p bakeoff-report --test it schema` writes it anew.
 #[test]
 fn docs_schema_is_current() {
     let path = "../../docs/schema/report.schema.json";

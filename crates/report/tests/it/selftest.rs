@@ -1,10 +1,5 @@
 //! The formats of a self-test, and the limits that it is held against.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a test reads its files; the library does not"
-)]
-
 use std::collections::BTreeSet;
 
 use bakeoff_report::{

@@ -1,12 +1,7 @@
 //! The site of many records, from made-up ones.
 //!
-//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test site`, then read the
+//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test it site`, then read the
 //! difference.
-
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a test reads its files; the library does not"
-)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;

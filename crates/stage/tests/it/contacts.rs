@@ -1,7 +1,5 @@
 //! Users' own configurations with upstreams and listeners that no rule knows, run by a script.
 
-#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
-
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;

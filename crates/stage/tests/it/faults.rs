@@ -1,8 +1,6 @@
 //! What goes wrong before a server answers: each fault has its own cause and shows the server's
 //! message.
 
-#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
-
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,5 @@
 //! The keeper by itself, as bakeoff would meet it after a `kill -9`.
 
-#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 #![allow(clippy::print_stdout, reason = "the output says what was passed over")]
 
 use std::io::{BufRead as _, BufReader, Write as _};

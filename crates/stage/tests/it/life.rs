@@ -1,8 +1,6 @@
 //! From start to stop with scripts as servers: none of their processes may survive, whatever
 //! they do.
 
-#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
-
 use std::path::Path;
 use std::time::Duration;
 

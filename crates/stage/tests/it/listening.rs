@@ -2,8 +2,6 @@
 //! other hosts, with the real programs. A program that is not installed is said and passed over,
 //! but not where `CI=true`: there it fails.
 
-#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
-
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use bakeoff_plan::{ConfigSource, Protocol, Workload};

@@ -1,6 +1,5 @@
 //! Users' own configurations, as they are met, with the real programs.
 
-#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 #![allow(
     clippy::print_stdout,
     reason = "the output says which program was tested"

@@ -1,7 +1,6 @@
 //! The configurations of the servers' folders with the real programs. A program that is not
 //! installed is said and passed over, but not where `CI=true`: there it fails.
 
-#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 #![allow(
     clippy::print_stdout,
     reason = "the output says which program was tested"

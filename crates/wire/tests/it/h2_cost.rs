@@ -1,5 +1,5 @@
 //! What a request costs over HTTP/2, in nanoseconds. It asserts no time; for people to read:
-//! `cargo test --release -p bakeoff-wire --test h2_cost -- --ignored --nocapture`.
+//! `cargo test --release -p bakeoff-wire --test it h2_cost -- --ignored --nocapture`.
 #![allow(
     clippy::disallowed_methods,
     reason = "measures the time, which the crate itself never knows"

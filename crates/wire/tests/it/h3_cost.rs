@@ -1,5 +1,5 @@
 //! What a response costs over HTTP/3 without QUIC, in nanoseconds. It asserts no time; for people
-//! to read: `cargo test --release -p bakeoff-wire --test h3_cost -- --ignored --nocapture`.
+//! to read: `cargo test --release -p bakeoff-wire --test it h3_cost -- --ignored --nocapture`.
 #![allow(
     clippy::disallowed_methods,
     reason = "measures the time, which the crate itself never knows"

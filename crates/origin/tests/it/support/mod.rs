@@ -1,6 +1,5 @@
 //! A server in this process, and how tests talk to it: raw sockets, ports from the system.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where its setting fails")]
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 pub(crate) mod tls;
