@@ -39,13 +39,19 @@
 //! No test here depends on a time or on the machine that it runs on. One that needs a record and
 //! not a campaign takes that of [`Scene::raced`](support::scene::Scene::raced).
 
+mod action;
+mod audit;
+mod commands;
 mod confirm;
+mod documents;
 mod equal;
+mod faults;
 mod find;
 mod gates;
 mod history;
 mod overload;
 mod resumed;
+mod run;
 mod share;
 mod site;
 mod support;

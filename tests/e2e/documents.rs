@@ -1,48 +1,13 @@
-//! Commands that documents show: those of the tutorial are run, and those of all others have the
-//! commands and flags that they name.
+//! The commands of the tutorial, run as it shows them.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::contributing::shown_files;
 use crate::support::scene::Scene;
 use crate::support::servers::are_installed;
 
-/// What shortens a trial where the tutorial takes its time.
-const SHORT: [&str; 4] = ["--duration", "150ms", "--warmup", "50ms"];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Words of a command line as a shell reads them, as far as documents need it.
-fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
-    let mut is_word = false;
-    for c in line.chars() {
-        match quote {
-            Some(end) if c == end => quote = None,
-            Some(_) => word.push(c),
-            None if c == '\'' || c == '"' => (quote, is_word) = (Some(c), true),
-            None if c.is_whitespace() => {
-                if is_word {
-                    words.push(std::mem::take(&mut word));
-                }
-                is_word = false;
-            }
-            None => {
-                word.push(c);
-                is_word = true;
-            }
-        }
-    }
-    assert!(quote.is_none(), "a quote is not closed: {line}");
-    if is_word {
-        words.push(word);
-    }
-    words
-}
+/// What shortens a race where the tutorial takes its time.
+const SHORT: [&str; 6] = ["--duration", "150ms", "--warmup", "50ms", "--rounds", "1"];
 
 #[test]
 fn every_command_of_the_tutorial_works_in_its_order() {
@@ -50,7 +15,8 @@ fn every_command_of_the_tutorial_works_in_its_order() {
     if !are_installed(&scene, &["nginx", "caddy"]) {
         return;
     }
-    let text = fs::read_to_string(root().join("docs/tutorial.md")).unwrap();
+    let tutorial = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tutorial.md");
+    let text = std::fs::read_to_string(tutorial).unwrap();
     for (path, content) in shown_files(&text) {
         scene.write(path, content);
     }
@@ -60,26 +26,22 @@ fn every_command_of_the_tutorial_works_in_its_order() {
         .collect();
     assert_eq!(lines.len(), text.matches("\n$ ").count(), "not of bakeoff");
     assert!(lines.len() >= 10, "{lines:?}");
-    let mut asked = BTreeMap::new();
     for line in lines {
-        let mut words = words(line);
-        let command = words[0].clone();
+        let mut words: Vec<&str> = line.split_whitespace().collect();
+        let command = words[0];
         // What is not decided with so few and short trials ends with 4.
-        let ends: &[i32] = match command.as_str() {
+        let ends: &[i32] = match command {
             "race" => {
-                words.extend(SHORT.map(str::to_owned));
-                words.extend(["--rounds", "1"].map(str::to_owned));
+                words.extend(SHORT);
                 &[0, 4]
             }
             "run" => {
-                let last = words.last_mut().unwrap();
-                "2".clone_into(last);
+                *words.last_mut().unwrap() = "2";
                 &[0, 4]
             }
             "compare" => &[0, 3, 4],
             _ => &[0],
         };
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let finished = scene.run(&words);
         assert!(
             finished
@@ -88,7 +50,6 @@ fn every_command_of_the_tutorial_works_in_its_order() {
                 .is_some_and(|code| ends.contains(&code)),
             "`bakeoff {line}`: {finished:?}"
         );
-        *asked.entry(command).or_insert(0) += 1;
     }
     for made in ["first/report.html", "decision/report.html", "to-give-away"] {
         assert!(scene.path(made).exists(), "no {made}");
@@ -96,63 +57,4 @@ fn every_command_of_the_tutorial_works_in_its_order() {
     let trials = crate::support::files::trials(&scene.path("decision"));
     let rounds = trials.iter().filter_map(|trial| trial["round"].as_u64());
     assert_eq!(rounds.max(), Some(2), "the second race was not continued");
-}
-
-/// Command lines of bakeoff between fences: the name of the file, and the words.
-fn shown_commands() -> Vec<(String, Vec<String>)> {
-    let mut found = Vec::new();
-    let mut folders = vec![root().join("docs")];
-    let mut files = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|it| it == "md") {
-                files.push(path);
-            }
-        }
-    }
-    for file in files {
-        let text = fs::read_to_string(&file).unwrap();
-        let mut is_fenced = false;
-        for line in text.lines().map(str::trim_start) {
-            is_fenced ^= line.starts_with("```");
-            let line = line.strip_prefix("$ ").unwrap_or(line);
-            if let (true, Some(rest)) = (is_fenced, line.strip_prefix("bakeoff ")) {
-                // What the command does stands behind it, two blanks or more apart.
-                let rest = rest.split("  ").next().unwrap_or_default();
-                found.push((file.display().to_string(), words(rest)));
-            }
-        }
-    }
-    assert!(found.len() > 100, "{} commands were found", found.len());
-    found
-}
-
-#[test]
-fn documents_name_commands_and_flags_that_there_are() {
-    let scene = Scene::new();
-    let mut helps: BTreeMap<String, String> = BTreeMap::new();
-    for (file, words) in shown_commands() {
-        if words[0].starts_with('-') {
-            continue;
-        }
-        let mut command = vec![words[0].as_str()];
-        if command == ["hosts"] {
-            command.push(&words[1]);
-        }
-        let help = helps.entry(command.join(" ")).or_insert_with(|| {
-            let asked = [&command[..], &["--help"]].concat();
-            scene.run(&asked).expect(0).stdout
-        });
-        let help: Vec<&str> = help.split([' ', ',', '\n', '=', '[']).collect();
-        for flag in words.iter().filter(|word| word.starts_with("--")) {
-            let flag = flag.split('=').next().unwrap_or(flag);
-            assert!(
-                help.contains(&flag) || flag == "--help",
-                "{file}: `bakeoff {}` has no {flag}",
-                words.join(" ")
-            );
-        }
-    }
 }

@@ -9,8 +9,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 #![allow(clippy::print_stderr, reason = "the output says what was passed over")]
 
-mod action;
-mod audit;
 mod commands;
 mod confirm;
 mod contacts;

@@ -1,15 +1,15 @@
 //! Live metrics: served while a load or a campaign runs, gone when it has ended.
 
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 
 use rustix::process::Signal;
 
+use crate::support::RUN_OWN;
 use crate::support::files::plan;
 use crate::support::scene::{Running, Scene};
 use crate::support::scripted::server;
 use crate::support::servers::script_server;
-use crate::support::{RUN_OWN, alone};
 
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -49,7 +49,6 @@ fn value(page: &str, name: &str) -> Option<f64> {
 
 #[test]
 fn a_load_shows_its_answers_failures_and_latencies() {
-    let _alone = alone();
     // Every fifth connection is closed without an answer.
     let count = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
     let address_of_server = server(move |mut stream: TcpStream| {
@@ -68,6 +67,8 @@ fn a_load_shows_its_answers_failures_and_latencies() {
         &url,
         "-c",
         "2",
+        "-r",
+        "200",
         "-d",
         "600s",
         "--quiet",
@@ -102,12 +103,11 @@ fn a_load_shows_its_answers_failures_and_latencies() {
 
 #[test]
 fn a_campaign_shows_how_far_it_is() {
-    let _alone = alone();
     let scene = Scene::new();
     if !script_server(&scene, 2_000, &[("plain", "serve()")]) {
         return;
     }
-    let load = "duration = \"600s\"";
+    let load = "duration = \"600s\"\nrate = 200";
     scene.write(
         "own.toml",
         &plan(&[("it", "script", "plain")], "synthetic", load),
@@ -115,7 +115,7 @@ fn a_campaign_shows_how_far_it_is() {
     let metrics = ["--metrics", "127.0.0.1:0"];
     let mut running = scene.start(&[&RUN_OWN[..], &metrics[..]].concat());
     let address = address(&mut running);
-    let measuring = "bakeoff_trial_running{trial=\"r1-it-synthetic-c3\",contender=\"it\",\
+    let measuring = "bakeoff_trial_running{trial=\"r1-it-synthetic-r200p-c3\",contender=\"it\",\
                      workload=\"synthetic\",step=\"measure\"}";
     running.wait_until("the trial and its rate", |_| {
         let page = page(address);
@@ -137,25 +137,4 @@ fn a_campaign_shows_how_far_it_is() {
         TcpStream::connect(address).is_err(),
         "it is gone with the campaign"
     );
-}
-
-#[test]
-fn what_cannot_be_served_is_refused_before_anything_starts() {
-    let scene = Scene::new();
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let taken = taken.local_addr().unwrap().to_string();
-    for (address, why) in [
-        (taken.as_str(), "failed to listen"),
-        ("0.0.0.0:9464", "loopback"),
-        ("192.0.2.1:9464", "loopback"),
-    ] {
-        let url = "http://127.0.0.1:1/";
-        scene
-            .run(&["load", url, "--metrics", address])
-            .expect(2)
-            .says(why);
-        let run = ["run", "quick", "--out", "record", "--metrics", address];
-        scene.run(&run).expect(2).says(why);
-        assert!(!scene.path("record").exists());
-    }
 }

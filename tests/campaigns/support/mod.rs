@@ -1,3 +1,17 @@
 //! What the tests share.
 
 pub(crate) mod scene;
+
+/// A plan of these contenders (name, server, configuration) under one closed load.
+pub(crate) fn plan(contenders: &[(&str, &str, &str)], workload: &str, load: &str) -> String {
+    let mut text = format!(
+        "name = \"test\"\nrounds = 1\nrest = \"0s\"\nworkloads = [\"{workload}\"]\n\
+         [references]\nyardstick = false\norigin = false\n"
+    );
+    for (name, server, config) in contenders {
+        text.push_str(&format!(
+            "[[contender]]\nname = \"{name}\"\nserver = \"{server}\"\nconfig = \"{config}\"\n"
+        ));
+    }
+    text + &format!("[[load]]\nclients = 3\nwarmup = \"100ms\"\ntimeout = \"5s\"\n{load}\n")
+}

@@ -105,6 +105,18 @@ impl Scene {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect()
     }
+
+    /// Ids of the trials that were measured, sorted; each must be there once.
+    #[track_caller]
+    pub(crate) fn measured(&self, record: &str) -> Vec<String> {
+        let mut trials = self.trials(record);
+        trials.retain(|it| it["end"]["kind"] == "measured");
+        let ids = trials.iter().map(|it| it["id"].as_str().unwrap());
+        let mut ids: Vec<String> = ids.map(str::to_owned).collect();
+        ids.sort();
+        assert!(ids.is_sorted_by(|a, b| a < b), "measured twice: {ids:?}");
+        ids
+    }
 }
 
 /// A bakeoff that has ended.

@@ -2,20 +2,20 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-use crate::locks;
-use crate::support::scene::Scene;
+use crate::support::scene::{Finished, Scene};
 
 /// Runs the script as the action does, with these arguments for this program.
-fn act(scene: &Scene, program: &Path, arguments: &str, undecided: &str) -> Output {
+fn act(scene: &Scene, program: &Path, arguments: &str, undecided: &str) -> Finished {
     let mut command = action(scene, arguments, undecided);
-    command.env("BAKEOFF", program).output().unwrap()
+    command.env("BAKEOFF", program);
+    scene.run_command(command)
 }
 
 fn action(scene: &Scene, arguments: &str, undecided: &str) -> Command {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/action.sh");
-    let mut command = scene.settle(Command::new("bash"));
+    let mut command = Command::new("bash");
     command.arg(script);
     for name in ["output", "summary"] {
         scene.write(name, "");
@@ -58,16 +58,10 @@ fn an_exit_code_becomes_a_red_build_a_warning_or_nothing() {
         (4, "fail", 4, "::error::the rounds cannot tell"),
         (0, "perhaps", 2, "write warn or fail"),
     ] {
-        let output = act(&scene, &program, &format!("race\n{code}\n"), undecided);
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(
-            output.status.code(),
-            Some(ends),
-            "{code} {undecided}: {text}"
-        );
-        assert!(text.contains(says), "{text}");
-        assert_eq!(text.is_empty(), says.is_empty(), "{text}");
-        let noted = std::fs::read_to_string(scene.path("output")).unwrap();
+        let acted = act(&scene, &program, &format!("race\n{code}\n"), undecided);
+        let acted = acted.expect(ends).prints(says);
+        assert_eq!(acted.stdout.is_empty(), says.is_empty(), "{acted:#?}");
+        let noted = scene.read("output");
         let is_noted = noted.contains(&format!("exit-code={code}\n"));
         assert_eq!(is_noted, undecided != "perhaps", "{noted}");
     }
@@ -92,9 +86,7 @@ fn a_release_that_is_not_there_is_named() {
             .env("BAKEOFF_REF", reference)
             .env("RUNNER_TEMP", scene.path("tmp"))
             .env("PATH", &path);
-        let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(1), "{output:?}");
-        let text = String::from_utf8(output.stdout).unwrap();
+        let text = scene.run_command(command).expect(1).stdout;
         let named = format!("::error::no release `{reference}` of this action was downloaded");
         assert!(
             text.starts_with(&named) && text.contains("set `program`"),
@@ -119,10 +111,8 @@ fn a_strict_job_is_red_whatever_the_rounds_cannot_tell() {
         ("race\n4\n--start\n./it --strict {port}\n", 0, "::warning::"),
         ("race\n0\n--strict\n", 0, ""),
     ] {
-        let output = act(&scene, &program, arguments, "warn");
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(output.status.code(), Some(ends), "{arguments}: {text}");
-        assert!(text.contains(says), "{arguments}: {text}");
+        let acted = act(&scene, &program, arguments, "warn");
+        acted.expect(ends).prints(says);
     }
 }
 
@@ -133,10 +123,8 @@ fn each_step_has_a_record_of_its_own() {
     let says = "#!/bin/sh\nmkdir -p kept; : >kept/trials.jsonl; echo \"$@\"\n";
     let program = program(&scene, says);
     let step = |arguments: &str| {
-        let output = act(&scene, &program, arguments, "warn");
-        let noted = std::fs::read_to_string(scene.path("output")).unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        (output.status.code(), text, noted)
+        let acted = act(&scene, &program, arguments, "warn");
+        (acted.code, acted.stdout, scene.read("output"))
     };
     let (code, text, noted) = step("race\na\nb\n");
     assert_eq!((code, text.as_str()), (Some(0), "race a b --out record\n"));
@@ -146,7 +134,7 @@ fn each_step_has_a_record_of_its_own() {
     let (code, text, _) = step("race\na\nb\n");
     assert_eq!(code, Some(2), "{text}");
     assert!(text.starts_with("::error::record holds a record") && text.contains("`record`"));
-    let summary = std::fs::read_to_string(scene.path("summary")).unwrap();
+    let summary = scene.read("summary");
     assert_eq!(summary, "");
 
     for arguments in ["run\n--resume\nkept\n", "run\na\n--out=kept\n"] {
@@ -157,7 +145,7 @@ fn each_step_has_a_record_of_its_own() {
             "{text}"
         );
         assert!(noted.contains("record=kept\n"), "{noted}");
-        let summary = std::fs::read_to_string(scene.path("summary")).unwrap();
+        let summary = scene.read("summary");
         assert!(
             summary.starts_with("report kept --format summary"),
             "{summary}"
@@ -171,10 +159,8 @@ fn a_contender_that_did_not_do_its_work_is_no_warning() {
     let scene = Scene::new();
     let program = program(&scene, ENDING);
     let red = |command: &str| {
-        let output = act(&scene, &program, &format!("{command}\n4\n"), "warn");
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(output.status.code(), Some(4), "{command}: {text}");
-        assert!(text.contains("did not do its work"), "{text}");
+        let acted = act(&scene, &program, &format!("{command}\n4\n"), "warn");
+        acted.expect(4).prints("did not do its work");
     };
     // There is no record.
     red("race");
@@ -194,19 +180,13 @@ fn a_contender_that_did_not_do_its_work_is_no_warning() {
 
 #[test]
 fn a_record_becomes_a_summary() {
-    let scene = Scene::new();
-    if !locks::write_plans(&scene) {
-        return;
-    }
+    let scene = Scene::of("contender.caddy.rate = 5_000");
     let program = Path::new(env!("CARGO_BIN_EXE_bakeoff"));
-    let arguments = "run\n./short.toml\n--library\nlibrary\n";
-    let output = act(&scene, program, arguments, "warn");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{errors}");
-    let summary = std::fs::read_to_string(scene.path("summary")).unwrap();
+    act(&scene, program, "race\nnginx\ncaddy\n", "warn").expect(0);
     let report = scene.run(&["report", "record", "--format", "summary"]);
-    assert_eq!(summary.trim_end(), report.expect(0).stdout.trim_end());
-    assert!(!summary.is_empty());
+    let report = report.expect(0).stdout;
+    assert!(!report.is_empty());
+    assert_eq!(scene.read("summary").trim_end(), report.trim_end());
 }
 
 /// A program like bakeoff with the record of a search, which has no summary.
@@ -230,13 +210,12 @@ fn a_search_and_an_overload_become_a_summary_too() {
     for command in ["find", "overload"] {
         let scene = Scene::new();
         let program = program(&scene, SEARCHING);
-        let output = act(&scene, &program, &format!("{command}\nnginx\n"), "warn");
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(output.status.code(), Some(0), "{command}: {text}");
-        assert!(output.stderr.is_empty(), "{command}: {:?}", output.stderr);
-        let noted = std::fs::read_to_string(scene.path("output")).unwrap();
+        let acted = act(&scene, &program, &format!("{command}\nnginx\n"), "warn");
+        let acted = acted.expect(0);
+        assert!(acted.stderr.is_empty(), "{command}: {acted:#?}");
+        let noted = scene.read("output");
         assert!(noted.contains("record=record\n"), "{noted}");
-        let summary = std::fs::read_to_string(scene.path("summary")).unwrap();
+        let summary = scene.read("summary");
         assert_eq!(summary, "what was found\n", "{command}");
     }
 }

@@ -1,7 +1,6 @@
 //! `bakeoff audit`: exit codes, messages with file and line, and the document for scripts.
 
-use std::io::Write as _;
-use std::process::Stdio;
+use std::process::Command;
 
 use crate::support::scene::Scene;
 
@@ -96,17 +95,12 @@ fn what_cannot_be_read_ends_with_2_and_names_file_and_line() {
 #[test]
 fn standard_input_is_read_and_a_file_is_written() {
     let scene = Scene::new();
-    let arguments = ["audit", "-", "--format", "md", "--output", "audit.md"];
-    let mut command = scene.command(&arguments);
-    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    let mut input = child.stdin.take().unwrap();
-    input.write_all(TABLE.as_bytes()).unwrap();
-    drop(input);
-    assert_eq!(
-        child.wait().unwrap().code(),
-        Some(0),
-        "without a duration nothing is found"
-    );
-    let text = std::fs::read_to_string(scene.path("audit.md")).unwrap();
+    scene.write("table.csv", TABLE);
+    let mut shell = Command::new("sh");
+    let piped = "\"$0\" audit - --format md --output audit.md <table.csv";
+    shell.args(["-c", piped, env!("CARGO_BIN_EXE_bakeoff")]);
+    // Without a duration nothing is found.
+    scene.run_command(shell).expect(0);
+    let text = scene.read("audit.md");
     assert!(text.starts_with("**All 2 rows can be believed"), "{text}");
 }
