@@ -23,7 +23,7 @@ use crate::support::load;
 /// HEADERS with `:status: 200`.
 const HEAD: &[u8] = b"\x01\x03\0\0\xd9";
 /// A load that has not ended after so long has no end.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 /// Memory of the engine's process at the most, bytes. It takes 10 MiB by itself, and 11 more where
 /// the request has 3 MB. The servers have no more than 1 MiB on its way at once on each connection.
 const HELD_MAX: u64 = 32 << 20;
@@ -59,7 +59,7 @@ impl Asked {
     fn many(requests: u64, port: u16) -> Self {
         Self {
             requests,
-            timeout_s: 30.0,
+            timeout_s: 100.0,
             ..Self::once(port)
         }
     }
