@@ -15,3 +15,13 @@ pub(crate) fn plan(contenders: &[(&str, &str, &str)], workload: &str, load: &str
     }
     text + &format!("[[load]]\nclients = 3\nwarmup = \"100ms\"\ntimeout = \"5s\"\n{load}\n")
 }
+
+/// What is in a report's page where the page was built (`make page`).
+pub(crate) const PAGE_BUILT: &str = " id=\"record\">";
+
+/// Passes a test over that needs the page, which must not be where `CI=true`.
+#[track_caller]
+pub(crate) fn pass_over_without_page() {
+    let in_ci = std::env::var("CI").as_deref() == Ok("true");
+    assert!(!in_ci, "the page was not built");
+}

@@ -120,11 +120,26 @@ impl Scene {
 }
 
 /// A bakeoff that has ended.
-#[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+}
+
+/// Documents are long, and what went wrong is said last.
+impl std::fmt::Debug for Finished {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let end = |text: &str| {
+            let from = text.char_indices().rev().nth(2_000);
+            text[from.map_or(0, |(at, _)| at)..].to_owned()
+        };
+        let Self {
+            code,
+            stdout,
+            stderr,
+        } = self;
+        write!(out, "exit {code:?}\n{}\n{}", end(stdout), end(stderr))
+    }
 }
 
 impl Finished {

@@ -1,7 +1,8 @@
 //! What the probe would have seen of an invented machine.
 
 use bakeoff_record::{
-    CpuShares, HostTick, Pinned, ProbeCost, Role, TcpTick, TreeTick, TreeUsage, Usage,
+    BusiestThread, CpuShares, HostTick, Pinned, ProbeCost, Role, TcpTick, TreeTick, TreeUsage,
+    Usage,
 };
 
 use super::traffic::Traffic;
@@ -87,7 +88,8 @@ impl Seen<'_> {
         let times = self.times();
         let before = [times[0]].into_iter().chain(times.iter().copied());
         let ticks = times.iter().zip(before).map(|(at_s, before_s)| {
-            used_s += cores(&self.busy_at(before_s)) * (at_s - before_s);
+            let cores = cores(&self.busy_at(before_s));
+            used_s += cores * (at_s - before_s);
             TreeTick {
                 at_s: *at_s,
                 cpu_user_s: used_s * 0.4,
@@ -98,6 +100,7 @@ impl Seen<'_> {
                 open_files: Some(40),
                 switches_voluntary: (used_s * 900.0) as u64,
                 switches_involuntary: (used_s * 90.0) as u64,
+                busiest: self.busiest(role, cores),
                 ..TreeTick::default()
             }
         });
@@ -106,6 +109,16 @@ impl Seen<'_> {
             cpu_source: "cgroup".to_owned(),
             ticks: ticks.collect(),
             ended: Some(Vec::new()),
+        }
+    }
+
+    /// A server's workers share its work; a thread of any other is not looked at.
+    fn busiest(&self, role: Role, cores: f64) -> BusiestThread {
+        let all = self.pinned.server.len().max(1);
+        let workers = self.server.work.workers.map_or(all as f64, f64::from);
+        BusiestThread {
+            share: (role == Role::Server).then(|| (cores / workers).min(1.0)),
+            waited: None,
         }
     }
 

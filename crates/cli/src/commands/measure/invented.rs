@@ -15,6 +15,11 @@ use crate::interrupt::Interrupt;
 /// The file of the machine.
 const FILE: &str = "BAKEOFF_INVENTED";
 
+/// Whether the environment asks for one, which has other processors than this machine.
+pub(super) fn is_asked_for() -> bool {
+    std::env::var_os(FILE).is_some()
+}
+
 /// The machine that the environment asks for, divided as a plan asks.
 pub(super) fn asked_for(interrupt: &Interrupt, plan: &Plan) -> anyhow::Result<Option<Invented>> {
     let Some(file) = std::env::var_os(FILE) else {

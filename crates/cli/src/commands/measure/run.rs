@@ -262,7 +262,7 @@ fn refuse_at_once(destination: &Destination, asked: &Asked, path: &Path) -> anyh
         }
         None => {}
     }
-    if destination.far.hosts.is_none() {
+    if destination.far.hosts.is_none() && !invented::is_asked_for() {
         Roles::divide(&plan.pinning).map_err(exit::usage)?;
     }
     if plan.is_search() || plan.is_overload() {
