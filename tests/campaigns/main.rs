@@ -39,6 +39,8 @@
 //! No test here depends on a time or on the machine that it runs on. One that needs a record and
 //! not a campaign takes that of [`Scene::raced`](support::scene::Scene::raced).
 
+#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+
 mod action;
 mod audit;
 mod commands;
@@ -49,9 +51,14 @@ mod faults;
 mod find;
 mod gates;
 mod history;
+mod install;
+mod load;
 mod overload;
+mod paths;
+mod race;
 mod resumed;
 mod run;
+mod selftest;
 mod share;
 mod site;
 mod support;

@@ -83,31 +83,3 @@ fn errors_of_an_upstream_come_in_their_share_and_again() {
     let same = errors.iter().all(|count| *count == errors[0]);
     assert!(same, "the same requests in each round: {errors:?}");
 }
-
-#[test]
-fn a_demand_that_cannot_be_is_wrong_usage() {
-    let scene = Scene::new();
-    for (flags, words) in [
-        (&["--delay", "normal:5ms"][..], "`normal:5ms` is no delay"),
-        (&["--errors", "10%"], "`10%` is not a share"),
-        (&["--errors", "0.6", "--resets", "0.6"], "all together too"),
-        (&["--workers", "4"], "workers limit nothing without a delay"),
-        (&["--queue", "4", "--delay", "1ms"], "--workers"),
-        (&["--slow-body", "0:1ms"], "at least 1 byte"),
-        (&["--body-sizes", "many"], "`many` is not a size"),
-    ] {
-        let arguments = [&["origin"][..], flags].concat();
-        scene.run(&arguments).expect(2).says(words);
-    }
-    let help = scene.run(&["origin", "--help"]).expect(0).stdout;
-    for words in [
-        "--delay <DELAY>",
-        "lognormal:5ms:50ms",
-        "from 0 to 1",
-        "1024:10ms",
-    ] {
-        assert!(help.contains(words), "no {words} in {help}");
-    }
-    let yardstick = ["yardstick", "--delay", "5ms"];
-    scene.run(&yardstick).expect(2).says("--delay");
-}

@@ -45,7 +45,7 @@ def counted(connection, body):
 "#;
 
 #[track_caller]
-fn check(stuck: &Stuck) {
+fn check(step: &str, stuck: &Stuck) {
     let scene = Scene::new();
     let reached = scene.path("reached");
     let replace = |text: &str| {
@@ -67,12 +67,12 @@ fn check(stuck: &Stuck) {
     let text = plan(&[("it", "script", "stuck")], "synthetic", &load);
     scene.write("own.toml", &text.replace("100ms", stuck.warmup));
     let mut running = scene.start(&RUN_OWN);
-    running.wait_until("the step is reached", |_| reached.exists());
+    running.wait_until(step, |_| reached.exists());
     // Into whatever waits there.
     std::thread::sleep(Duration::from_millis(200));
     running.signal_group(Signal::INT);
     let finished = running.finish_within(PATIENCE);
-    let finished = finished.unwrap_or_else(|words| panic!("no end of it: {words}"));
+    let finished = finished.unwrap_or_else(|words| panic!("no end of {step}: {words}"));
     let finished = finished.expect(130).says("interrupted");
     scene.assert_empty();
     if scene.path("record").exists() {
@@ -82,66 +82,7 @@ fn check(stuck: &Stuck) {
         scene.run(&["list"]).expect(0);
     }
     let left = std::fs::read_dir(scene.path("tmp")).unwrap().count();
-    assert_eq!(left, 0, "the run folder is gone");
-}
-
-#[test]
-fn ctrl_c_ends_a_preparation() {
-    check(&Stuck {
-        server: (
-            "[version]\n",
-            "command = [\"sh\", \"-c\", \"touch REACHED && sleep 600; \
-             {{ binary }} --version\"]\n#",
-        ),
-        ..STUCK
-    });
-}
-
-#[test]
-fn ctrl_c_ends_a_check_before_the_first_trial() {
-    check(&Stuck {
-        server: (
-            VERSION,
-            "[check]\ncommand = [\"sh\", \"-c\", \"touch REACHED; sleep 600\"]\n",
-        ),
-        ..STUCK
-    });
-}
-
-#[test]
-fn ctrl_c_ends_a_check() {
-    check(&Stuck {
-        server: (
-            VERSION,
-            "[check]\ncommand = [\"sh\", \"-c\", \
-             \"[ -d RECORD ] && touch REACHED && sleep 600; exit 0\"]\n",
-        ),
-        ..STUCK
-    });
-}
-
-#[test]
-fn ctrl_c_ends_the_wait_for_a_server_that_never_listens() {
-    check(&Stuck {
-        script: "open('REACHED', 'w').close()\ntime.sleep(600)",
-        ..STUCK
-    });
-}
-
-#[test]
-fn ctrl_c_ends_the_wait_for_a_first_answer() {
-    check(&Stuck {
-        script: "stuck = lambda n, head: True\nserve(answer=counted)",
-        ..STUCK
-    });
-}
-
-#[test]
-fn ctrl_c_ends_the_look_at_what_a_server_does() {
-    check(&Stuck {
-        script: "stuck = lambda n, head: b'Connection: close' not in head\nserve(answer=counted)",
-        ..STUCK
-    });
+    assert_eq!(left, 0, "the run folder is gone after {step}");
 }
 
 /// Goes on, and says at one request under load that it is there.
@@ -150,36 +91,101 @@ stuck = lambda n, head: n == 50 and open('REACHED', 'w').close()
 serve(answer=counted)";
 
 #[test]
-fn ctrl_c_ends_a_warm_up() {
-    check(&Stuck {
-        script: UNDER_LOAD,
-        warmup: "60s",
-        ..STUCK
-    });
+fn ctrl_c_ends_what_comes_before_a_load() {
+    for (step, stuck) in [
+        (
+            "a preparation",
+            Stuck {
+                server: (
+                    "[version]\n",
+                    "command = [\"sh\", \"-c\", \"touch REACHED && sleep 600; \
+                     {{ binary }} --version\"]\n#",
+                ),
+                ..STUCK
+            },
+        ),
+        (
+            "a check before the first trial",
+            Stuck {
+                server: (
+                    VERSION,
+                    "[check]\ncommand = [\"sh\", \"-c\", \"touch REACHED; sleep 600\"]\n",
+                ),
+                ..STUCK
+            },
+        ),
+        (
+            "a check",
+            Stuck {
+                server: (
+                    VERSION,
+                    "[check]\ncommand = [\"sh\", \"-c\", \
+                     \"[ -d RECORD ] && touch REACHED && sleep 600; exit 0\"]\n",
+                ),
+                ..STUCK
+            },
+        ),
+        (
+            "the wait for a server that never listens",
+            Stuck {
+                script: "open('REACHED', 'w').close()\ntime.sleep(600)",
+                ..STUCK
+            },
+        ),
+        (
+            "the wait for a first answer",
+            Stuck {
+                script: "stuck = lambda n, head: True\nserve(answer=counted)",
+                ..STUCK
+            },
+        ),
+        (
+            "the look at what a server does",
+            Stuck {
+                script: "stuck = lambda n, head: b'Connection: close' not in head\nserve(answer=counted)",
+                ..STUCK
+            },
+        ),
+    ] {
+        check(step, &stuck);
+    }
 }
 
 #[test]
-fn ctrl_c_ends_a_window() {
-    check(&Stuck {
-        script: UNDER_LOAD,
-        duration: "60s",
-        ..STUCK
-    });
-}
-
-#[test]
-fn ctrl_c_ends_the_check_after_the_load() {
-    check(&Stuck {
-        script: "stuck = lambda n, head: n > 20 and b'Connection: close' in head
-serve(answer=counted)",
-        ..STUCK
-    });
-}
-
-#[test]
-fn ctrl_c_ends_the_wait_for_a_server_to_stop() {
-    check(&Stuck {
-        script: "signal.signal(signal.SIGTERM, lambda *_: open('REACHED', 'w').close())\nserve()",
-        ..STUCK
-    });
+fn ctrl_c_ends_a_load_and_what_comes_after_it() {
+    for (step, stuck) in [
+        (
+            "a warm up",
+            Stuck {
+                script: UNDER_LOAD,
+                warmup: "60s",
+                ..STUCK
+            },
+        ),
+        (
+            "a window",
+            Stuck {
+                script: UNDER_LOAD,
+                duration: "60s",
+                ..STUCK
+            },
+        ),
+        (
+            "the check after the load",
+            Stuck {
+                script: "stuck = lambda n, head: n > 20 and b'Connection: close' in head\n\
+                         serve(answer=counted)",
+                ..STUCK
+            },
+        ),
+        (
+            "the wait for a server to stop",
+            Stuck {
+                script: "signal.signal(signal.SIGTERM, lambda *_: open('REACHED', 'w').close())\nserve()",
+                ..STUCK
+            },
+        ),
+    ] {
+        check(step, &stuck);
+    }
 }

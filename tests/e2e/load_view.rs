@@ -22,12 +22,13 @@ fn last_frame(written: &str) -> &str {
 }
 
 #[test]
-fn ctrl_c_takes_the_view_away_and_prints_the_result() {
-    for (columns, rows) in [(80, 24), (60, 20)] {
+fn the_view_follows_the_terminal_and_ctrl_c_prints_the_result_in_its_place() {
+    let no_color = [("NO_COLOR", "1")];
+    for ((columns, rows), environment) in [((80, 24), &[][..]), ((60, 20), &no_color)] {
         let (scene, url) = (Scene::new(), url());
         let load = ["load", &url, "-c", "2", "-d", "60s"];
-        let mut running = OnTerminal::start(&scene, (columns, rows), &load, &[]);
-        running.wait_until("it is drawn", |written| is_drawn(written, 3));
+        let mut running = OnTerminal::start(&scene, (columns, rows), &load, environment);
+        running.wait_until("it is drawn", |written| is_drawn(written, 2));
         let size = (usize::from(columns), usize::from(rows));
         let view = screen(&running.written(), size);
         let has = |text: &str| view.iter().any(|line| line.contains(text));
@@ -42,9 +43,26 @@ fn ctrl_c_takes_the_view_away_and_prints_the_result() {
         }
         let is_full = |line: &&String| line.chars().count() >= size.0;
         assert_eq!(view.iter().find(is_full), None);
+        running.resize(40, 10);
+        // Two fields in a line leave no room for the percentiles beside them.
+        running.wait_until("it is drawn narrow", |written| {
+            let frame = last_frame(written);
+            let narrow = frame.lines().all(|line| {
+                let line = line.split("\x1b[").next().unwrap_or_default();
+                line.chars().count() < 40
+            });
+            narrow && frame.contains("p50") && frame.ends_with("\x1b[J")
+        });
         running.type_in(CTRL_C);
         let (status, written) = running.finish();
         assert_eq!(status.code(), Some(130), "{written}");
+        let is_coloured = environment.is_empty();
+        assert_eq!(written.contains("\x1b[1mhttp"), is_coloured, "{written:?}");
+        assert!(
+            is_coloured || !written.contains("\x1b[1m"),
+            "NO_COLOR was set: {written:?}"
+        );
+        assert!(written.contains("\x1b[K"), "{written:?}");
         let end = screen(&written, (200, 100));
         let has = |text: &str| end.iter().any(|line| line.contains(text));
         assert!(has("ok/s; latency p50"), "{end:#?}");
@@ -54,45 +72,6 @@ fn ctrl_c_takes_the_view_away_and_prints_the_result() {
             written.ends_with('\n'),
             "the prompt needs a line: {written:?}"
         );
-    }
-}
-
-#[test]
-fn the_view_follows_the_size_of_the_terminal() {
-    let (scene, url) = (Scene::new(), url());
-    let load = ["load", &url, "-c", "1", "-d", "60s"];
-    let mut running = OnTerminal::start(&scene, (90, 24), &load, &[("NO_COLOR", "1")]);
-    running.wait_until("it is drawn wide", |written| is_drawn(written, 2));
-    running.resize(40, 10);
-    // Two fields in a line leave no room for the percentiles beside them.
-    running.wait_until("it is drawn narrow", |written| {
-        let frame = last_frame(written);
-        let narrow = frame.lines().all(|line| {
-            let line = line.split("\x1b[").next().unwrap_or_default();
-            line.chars().count() < 40
-        });
-        narrow && frame.contains("p50") && frame.ends_with("\x1b[J")
-    });
-    running.type_in(CTRL_C);
-    let (status, written) = running.finish();
-    assert_eq!(status.code(), Some(130), "{written}");
-    assert!(
-        !written.contains("\x1b[1m"),
-        "NO_COLOR was set: {written:?}"
-    );
-}
-
-#[test]
-fn a_view_is_drawn_with_colours_or_without() {
-    for (environment, is_coloured) in [(&[][..], true), (&[("NO_COLOR", "1")][..], false)] {
-        let (scene, url) = (Scene::new(), url());
-        let load = ["load", &url, "-c", "1", "-d", "60s"];
-        let mut running = OnTerminal::start(&scene, (80, 24), &load, environment);
-        running.wait_until("it is drawn", |written| is_drawn(written, 2));
-        running.type_in(CTRL_C);
-        let (_, written) = running.finish();
-        assert_eq!(written.contains("\x1b[1mhttp"), is_coloured, "{written:?}");
-        assert!(written.contains("\x1b[K"), "{written:?}");
     }
 }
 

@@ -3,7 +3,6 @@
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -142,17 +141,37 @@ fn assert_right(record: &Path, contender: &str, rounds: usize) {
     assert!(right >= rounds, "{contender}: {right} of {trials:#?}");
 }
 
+/// Running servers whose answers differ, two of them the same but for the query, from an empty
+/// folder.
 #[test]
-fn two_running_urls_are_compared_from_an_empty_folder() {
+fn running_urls_are_compared_and_a_secret_in_one_stays_in_the_record() {
+    const SECRET: &str = "PLANTED-e2e-url";
     let Some(scene) = scene() else { return };
-    let (fast, slow) = (App::start("hello"), App::start("slow"));
+    let (one, other) = (App::start("hello"), App::start("howdy, you"));
+    let [first, second] = ["?token=", "?x=1&token="].map(|it| format!("{}{it}{SECRET}", one.url()));
+    let third = other.url();
     std::fs::create_dir(scene.path("empty")).unwrap();
-    let (of_fast, of_slow) = (fast.url(), slow.url());
-    let mut command = scene.command(&[&["race", &of_fast, &of_slow][..], &SHORT].concat());
+    let mut command = scene.command(&[&["race", &first, &second, &third][..], &SHORT].concat());
     command.current_dir(scene.path("empty"));
     let raced = scene.start_command(command).finish().expect_measured();
-    let raced = raced.says("is not a fresh server in each round");
-    assert!(raced.stdout.contains(&fast.name()) && raced.stdout.contains(&slow.name()));
+    let raced = raced
+        .says("is not a fresh server in each round")
+        .says("differ")
+        .says("at byte 1");
+    let reported = raced.stderr.find("differ").unwrap();
+    assert!(
+        reported < raced.stderr.find("trials, about").unwrap(),
+        "{}",
+        raced.stderr
+    );
+    for text in [&raced.stdout, &raced.stderr] {
+        assert!(!text.contains(SECRET), "{raced:#?}");
+    }
+    // Those that differ in the query alone differ in a number.
+    let names = [one.name(), format!("{}-2", one.name()), other.name()];
+    for name in &names {
+        assert!(raced.stdout.contains(name), "{raced:#?}");
+    }
 
     let written = std::fs::read_dir(scene.path("empty")).unwrap().flatten();
     let written: Vec<String> = written
@@ -161,9 +180,10 @@ fn two_running_urls_are_compared_from_an_empty_folder() {
     assert_eq!(written, ["bakeoff-results"], "nothing but the record");
     let records = std::fs::read_dir(scene.path("empty/bakeoff-results")).unwrap();
     let record = records.flatten().next().unwrap().path();
-    for app in [&fast, &slow] {
-        assert_right(&record, &app.name(), 2);
-        let trial = &trials_of(&record, &app.name())[0];
+    // Each is compared with itself.
+    for name in &names {
+        assert_right(&record, name, 2);
+        let trial = &trials_of(&record, name)[0];
         assert_eq!(trial["server"]["stopped"], Value::Null);
         let trees = trial["usage"]["trees"].as_array().unwrap();
         assert!(
@@ -171,85 +191,106 @@ fn two_running_urls_are_compared_from_an_empty_folder() {
             "its processes are watched"
         );
     }
-    assert!(TcpStream::connect(fast.address).is_ok() && TcpStream::connect(slow.address).is_ok());
+    assert!(TcpStream::connect(one.address).is_ok() && TcpStream::connect(other.address).is_ok());
+
+    let record = record.to_str().unwrap();
+    for format in ["text", "md", "csv", "json", "html"] {
+        let shown = scene.run(&["report", record, "--format", format]).stdout;
+        assert!(!shown.contains(SECRET), "{format}: {shown}");
+        if format == "json" {
+            let report: Value = serde_json::from_str(&shown).unwrap();
+            assert!(report["campaign"].to_string().contains("differ"));
+        }
+    }
+    scene.run(&["report", record, "--share", "copy"]).expect(0);
+    for name in [
+        "plan.json",
+        "plan.toml",
+        "machine.json",
+        "trials.jsonl",
+        "report.html",
+    ] {
+        let text = std::fs::read_to_string(scene.path("copy").join(name)).unwrap();
+        assert!(!text.contains(SECRET), "{name}");
+    }
+    scene.run(&["verify", "copy"]).expect(0);
+    let shown = scene.run(&["report", "copy"]).stdout;
+    assert!(shown.contains(&names[0]), "{shown}");
 }
 
+/// Commands on any processor, and once more from the plan that was saved.
 #[test]
 fn commands_are_started_with_their_port_and_stopped() {
     let Some(scene) = scene() else { return };
-    let start = [
-        "--start",
-        "python3 app.py",
-        "--start",
-        "cd . && python3 app.py hello",
-    ];
-    race(&scene, &start).expect_measured();
-    let record = scene.path("record");
-    assert_right(&record, "python3-app.py", 2);
-    let plan = std::fs::read_to_string(record.join("plan.toml")).unwrap();
-    assert!(
-        plan.contains("text = \"hello\""),
-        "what both answer is right: {plan}"
-    );
-    for trial in trials_of(&record, "python3-app.py") {
-        assert_eq!(trial["server"]["stopped"]["graceful"], true);
-    }
-    scene.assert_empty();
-}
-
-#[test]
-fn a_server_that_is_not_pinned_may_use_every_processor() {
-    let Some(scene) = scene() else {
-        return;
-    };
     let says = "print(open('/proc/self/status').read(), flush=True)";
     scene.write("says.py", &format!("{says}\n{APP}"));
-    let start = [
+    let commands = [
         "--start",
-        "python3 says.py one",
+        "python3 says.py",
         "--start",
-        "python3 says.py two",
+        "cd . && python3 says.py hello",
         "--server-cpus",
         "any",
     ];
-    race(&scene, &start).expect_measured();
+    let save = ["--save-plan", "mine.toml", "/some/path"];
+    let raced = race(&scene, &[&commands[..], &save].concat()).expect_measured();
+    raced.says("repeat it: bakeoff run mine.toml");
     let own = std::fs::read_to_string("/proc/self/status").unwrap();
     let mut own = own.lines();
     let all = own.find(|line| line.starts_with("Cpus_allowed_list:"));
     let all = all.expect("the kernel says it");
     let record = scene.path("record");
+    assert_right(&record, "python3-says.py", 2);
+    let plan = std::fs::read_to_string(record.join("plan.toml")).unwrap();
+    assert!(
+        plan.contains("text = \"hello\""),
+        "what both answer is right: {plan}"
+    );
     let measured = trials(&record);
-    let commands: Vec<&Value> = measured
-        .iter()
-        .filter(|trial| trial["kind"] == "contender")
-        .collect();
-    assert_eq!(commands.len(), 4, "two of two rounds");
-    for trial in commands {
+    let contenders = measured.iter().filter(|it| it["kind"] == "contender");
+    let contenders: Vec<&Value> = contenders.collect();
+    assert_eq!(contenders.len(), 4, "two of two rounds");
+    for trial in contenders {
         assert_eq!(trial["pinned"]["server"], serde_json::json!([]));
         let id = trial["id"].as_str().unwrap();
         let log = record.join("logs").join(id).join("server.log");
         let log = std::fs::read_to_string(log).unwrap();
         assert!(log.lines().any(|line| line == all), "{all}: {log}");
     }
+    for trial in trials_of(&record, "python3-says.py") {
+        assert_eq!(trial["server"]["stopped"]["graceful"], true);
+    }
+    scene.assert_empty();
+    scene.run(&["plan", "mine.toml"]).expect(0);
+    let again = ["run", "mine.toml", "--out", "again", "--rounds", "1"];
+    scene.run(&again).expect_measured();
+    assert_right(&scene.path("again"), "python3-says.py", 1);
+    race(&scene, &[&commands[..], &save].concat())
+        .expect(2)
+        .says("mine.toml exists already; give --save-plan the name of a file that does not");
 }
 
+/// A list of the folder that the record is in, and a time.
 #[test]
-fn a_record_does_not_change_what_a_server_lists() {
+fn answers_that_change_are_named_and_not_called_wrong() {
     let Some(scene) = scene() else { return };
     let commands = [
         "race",
         "--start",
         "python3 -m http.server {port}",
         "--start",
-        "python3 app.py",
+        "python3 app.py clock",
         "--out",
         "results/record",
     ];
-    scene
-        .run(&[&commands[..], &SHORT].concat())
-        .expect_measured();
+    let raced = scene.run(&[&commands[..], &SHORT].concat());
+    raced
+        .expect_measured()
+        .says("the answer of python3-app.py to `GET /` changes");
     let record = scene.path("results/record");
-    assert_right(&record, "python3-http.server", 2);
+    for name in ["python3-http.server", "python3-app.py"] {
+        assert_right(&record, name, 2);
+    }
 }
 
 #[test]
@@ -308,108 +349,7 @@ fn servers_and_configuration_files_are_compared_in_one_line() {
 }
 
 #[test]
-fn answers_that_differ_are_reported_first_and_each_is_compared_with_itself() {
-    let Some(scene) = scene() else { return };
-    let (one, other) = (App::start("hello"), App::start("howdy, you"));
-    let raced = race(&scene, &[&one.url(), &other.url()]).expect_measured();
-    let raced = raced
-        .says("the answers to `GET /` differ")
-        .says("at byte 1");
-    let reported = raced.stderr.find("differ").unwrap();
-    assert!(
-        reported < raced.stderr.find("trials, about").unwrap(),
-        "{}",
-        raced.stderr
-    );
-    for app in [&one, &other] {
-        assert_right(&scene.path("record"), &app.name(), 2);
-    }
-    let report = scene.json(&["report", "record", "--format", "json"]);
-    assert!(
-        report["campaign"]
-            .to_string()
-            .contains("the answers to `GET /` differ")
-    );
-}
-
-#[test]
-fn a_time_in_the_body_is_named_and_not_called_wrong() {
-    let Some(scene) = scene() else { return };
-    let start = [
-        "--start",
-        "python3 app.py clock",
-        "--start",
-        "python3 app.py hello",
-    ];
-    let raced = race(&scene, &start).expect_measured();
-    raced.says("the answer of python3-app.py to `GET /` changes");
-    for name in ["python3-app.py", "python3-app.py-2"] {
-        assert_right(&scene.path("record"), name, 2);
-    }
-}
-
-#[test]
-fn a_plan_that_is_saved_repeats_the_race() {
-    let Some(scene) = scene() else { return };
-    let start = [
-        "--start",
-        "python3 app.py",
-        "--start",
-        "python3 app.py slow",
-    ];
-    let save = ["--save-plan", "mine.toml", "/some/path"];
-    let raced = race(&scene, &[&start[..], &save].concat()).expect_measured();
-    raced.says("repeat it: bakeoff run mine.toml");
-    scene.run(&["plan", "mine.toml"]).expect(0);
-    scene
-        .run(&["run", "mine.toml", "--out", "again"])
-        .expect_measured();
-    assert_right(&scene.path("again"), "python3-app.py", 2);
-    race(&scene, &[&start[..], &save].concat())
-        .expect(2)
-        .says("mine.toml exists already; give --save-plan the name of a file that does not");
-}
-
-#[test]
-fn a_secret_in_a_url_is_in_no_name_and_the_shared_copy_can_be_read() {
-    const SECRET: &str = "PLANTED-e2e-url";
-    let Some(scene) = scene() else { return };
-    let app = App::start("hello");
-    let [one, other] = ["?token=", "?x=1&token="].map(|it| format!("{}{it}{SECRET}", app.url()));
-    let raced = race(&scene, &[&one, &other]).expect_measured();
-    for text in [&raced.stdout, &raced.stderr] {
-        assert!(!text.contains(SECRET), "{raced:#?}");
-    }
-    // They differ in the query alone, and so in a number.
-    assert!(
-        raced.stdout.contains(&format!("{}-2", app.name())),
-        "{}",
-        raced.stdout
-    );
-    for format in ["text", "md", "csv", "json", "html"] {
-        let shown = scene.run(&["report", "record", "--format", format]).stdout;
-        assert!(!shown.contains(SECRET), "{format}: {shown}");
-    }
-    scene
-        .run(&["report", "record", "--share", "copy"])
-        .expect(0);
-    for name in [
-        "plan.json",
-        "plan.toml",
-        "machine.json",
-        "trials.jsonl",
-        "report.html",
-    ] {
-        let text = std::fs::read_to_string(scene.path("copy").join(name)).unwrap();
-        assert!(!text.contains(SECRET), "{name}");
-    }
-    scene.run(&["verify", "copy"]).expect(0);
-    let shown = scene.run(&["report", "copy"]).stdout;
-    assert!(shown.contains(&app.name()), "{shown}");
-}
-
-#[test]
-fn a_contender_that_is_missing_ends_with_4_and_the_reason() {
+fn where_nothing_is_to_be_compared_the_reason_is_said() {
     let Some(scene) = scene() else { return };
     let app = App::start("hello");
     let nobody = format!("http://{}/", scripted::nobody());
@@ -428,45 +368,9 @@ fn a_contender_that_is_missing_ends_with_4_and_the_reason() {
     .expect(2)
     .says("no-such-app")
     .says("neither on the search path");
-}
-
-#[test]
-fn arguments_that_mean_nothing_are_refused_with_what_to_write() {
-    let scene = Scene::new();
-    scene.write("notes.txt", "hello\n");
-    let url = "http://127.0.0.1:1/";
-    for (arguments, words) in [
-        (vec![], "at least two contenders"),
-        (vec![url], "bakeoff load"),
-        (vec!["ngnix", "caddy"], "did you mean nginx?"),
-        (vec!["nginx:fast", "caddy"], "nginx has no variant fast"),
-        (
-            vec!["./absent.conf", "caddy"],
-            "there is no file ./absent.conf",
-        ),
-        (vec!["./notes.txt", "caddy"], "add --server NAME"),
-        (vec![url, "https://127.0.0.1:2/"], "differ in their scheme"),
-        (
-            vec![url, url, "--protocol", "h2"],
-            "for http it is h1 or h2c",
-        ),
-        (vec![url, "http://:x/"], "write a URL such as"),
-        (
-            vec![url, url, "--header", "Content-Length: 3"],
-            "Content-Length",
-        ),
-        (
-            vec![url, url, "/x", "--workload", "site"],
-            "leave one of them out",
-        ),
-        (vec![url, url, "--workload", "siet"], "did you mean `site`?"),
-    ] {
-        scene
-            .run(&[&["race"], &arguments[..]].concat())
-            .expect(2)
-            .says(words);
-    }
-    assert!(!scene.path("bakeoff-results").exists());
+    let start = ["--start", "python3 app.py limited"].repeat(2);
+    let limited = race(&scene, &start).expect(4);
+    limited.says("status 200, and the next time with 503; if it limits how often it is asked");
 }
 
 /// A plan of commands, each the small server of a kind.
@@ -484,7 +388,7 @@ fn plan_of(kinds: &[&str], expect: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_with_several_is_listed_at_once_before_the_first_round() {
+fn wrong_answers_are_listed_at_once_and_a_server_that_fails_is_waited_for() {
     let Some(scene) = scene() else { return };
     let kinds = ["hello", "wrong", "other", "moved", "hello!"];
     scene.write("own.toml", &plan_of(&kinds, "{ text = \"hello\" }"));
@@ -505,22 +409,14 @@ fn what_is_wrong_with_several_is_listed_at_once_before_the_first_round() {
         "{before}"
     );
     assert!(!before.contains("c0"), "{before}");
-    assert_right(&scene.path("record"), "c0", 1);
+    let record = scene.path("record");
+    assert_right(&record, "c0", 1);
     let last = ran.stderr.lines().last().unwrap();
     assert!(
         last.contains("not a valid measurement") && last.contains("c1 never ran"),
         "{last}"
     );
-}
-
-#[test]
-fn a_wrong_answer_is_not_waited_for_and_a_failing_server_is() {
-    let Some(scene) = scene() else { return };
-    scene.write("wrong.toml", &plan_of(&["wrong"], "{ text = \"hello\" }"));
-    scene
-        .run(&["run", "./wrong.toml", "--out", "wrong"])
-        .expect(4);
-    let trials = trials(&scene.path("wrong"));
+    let trials = trials_of(&record, "c1");
     let took = trials[0]["steps"].as_array().unwrap().iter();
     let took: f64 = took.map(|step| step["took_s"].as_f64().unwrap()).sum();
     assert!(
@@ -533,14 +429,6 @@ fn a_wrong_answer_is_not_waited_for_and_a_failing_server_is() {
         .run(&["run", "./late.toml", "--out", "late"])
         .expect_measured();
     assert_right(&scene.path("late"), "c0", 1);
-}
-
-#[test]
-fn a_refusal_by_a_limit_is_not_raced() {
-    let Some(scene) = scene() else { return };
-    let start = ["--start", "python3 app.py limited"].repeat(2);
-    let raced = race(&scene, &start).expect(4);
-    raced.says("status 200, and the next time with 503; if it limits how often it is asked");
 }
 
 #[test]
@@ -576,18 +464,4 @@ fn plans_have_urls_and_what_makes_them_fresh() {
         .run(&["run", "./broken.toml", "--out", "broken"])
         .expect(4);
     broken.says("run `exit 3; echo >> fresh` before the trial");
-}
-
-#[test]
-fn a_load_that_is_refused_says_so_last() {
-    let scene = Scene::new();
-    let nobody = format!("http://{}/", scripted::nobody());
-    let load = ["load", &nobody, "-n", "96", "-c", "2", "-d", "5s"];
-    let loaded = scene.start(&load).finish_within(Duration::from_secs(60));
-    let loaded = loaded.unwrap().expect(4);
-    let last = loaded.stderr.lines().last().unwrap();
-    assert!(
-        last.contains("no answer was right") && last.contains("`refused`"),
-        "{last}"
-    );
 }

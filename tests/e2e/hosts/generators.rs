@@ -242,18 +242,3 @@ fn a_second_campaign_on_a_host_is_refused_and_the_first_named() {
     wait_until("nothing is left on any host", || lab.is_empty());
     assert_eq!(lab.files("g1").len(), 0, "no lock is left");
 }
-
-#[test]
-fn flags_that_make_no_sense_on_several_hosts_are_refused() {
-    let scene = Scene::new();
-    scene.write("lab.toml", "");
-    let load = ["load", "http://host.invalid/", "--hosts", "lab.toml"];
-    let refused = scene.run(&[&load[..], &["--source", "127.0.0.1"]].concat());
-    refused.expect(2).says("--source");
-    let refused = scene.run(&[&load[..], &["--generators", "hme"]].concat());
-    refused.expect(2).says("did you mean `home`?");
-    let twice = scene.run(&[&load[..], &["--generators", "home,home"]].concat());
-    twice.expect(2).says("`home` twice");
-    let unresolved = scene.run(&load).expect(2);
-    unresolved.says("host home: its agent refused (failed to resolve host");
-}
