@@ -51,6 +51,7 @@ mod faults;
 mod find;
 mod gates;
 mod history;
+mod hosts;
 mod install;
 mod load;
 mod overload;

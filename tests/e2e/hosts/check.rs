@@ -4,7 +4,6 @@ use std::path::Path;
 use std::process::Command;
 
 use super::lab::{Lab, Nature};
-use crate::support::alone;
 use crate::support::scene::{Finished, Scene};
 use crate::support::{pass_over, wait_until};
 
@@ -16,15 +15,19 @@ const PLAIN: Nature = Nature {
 };
 const DAY_S: u64 = 86_400;
 
+/// Of three hosts one is a day ahead, and one prints a banner before everything.
 #[test]
 fn every_host_is_reached_the_program_copied_once_and_links_measured() {
-    let _alone = alone();
     let scene = Scene::new();
+    let loud = Nature {
+        banner: "Welcome to g1",
+        ..PLAIN
+    };
     let ahead = Nature {
         ahead_s: DAY_S,
         ..PLAIN
     };
-    let hosts = [("sut", PLAIN), ("g1", PLAIN), ("g2", ahead)];
+    let hosts = [("sut", PLAIN), ("g1", loud), ("g2", ahead)];
     let Some(lab) = Lab::new(&scene, &hosts) else {
         return;
     };
@@ -53,8 +56,13 @@ fn every_host_is_reached_the_program_copied_once_and_links_measured() {
         let is_program = |path: &std::path::PathBuf| path.ends_with("bakeoff");
         assert!(files.len() == 1 && is_program(&files[0]), "{files:?}");
     }
-    let again = lab.start_home(&["hosts", "check", "lab.toml", "--no-links", "--addresses"]);
-    let again = again.finish().expect(0);
+    let log = lab.greeted(&scene, "g1");
+    assert!(
+        log.starts_with("Welcome to g1\n"),
+        "the banner came first: {log}"
+    );
+    let check = ["hosts", "check", "lab.toml", "--no-links", "--addresses"];
+    let again = lab.start_home(&check).finish().expect(0);
     assert!(
         again.stdout.contains("sut is reached at 10.99.0.1"),
         "{again:#?}"
@@ -63,24 +71,18 @@ fn every_host_is_reached_the_program_copied_once_and_links_measured() {
         again.stdout.contains("+86"),
         "the clock of a day: {again:#?}"
     );
-}
-
-#[test]
-fn a_copy_that_is_not_whole_is_copied_again() {
-    let scene = Scene::new();
-    let Some(lab) = Lab::new(&scene, &[("sut", PLAIN), ("g1", PLAIN)]) else {
-        return;
-    };
-    scene.write("lab.toml", &lab.file(&["g1"], true));
-    let check = ["hosts", "check", "lab.toml", "--no-links"];
-    lab.start_home(&check).finish().expect(0);
-    let files = lab.files("g1");
-    let copy = lab.root_of("g1").join(&files[0]);
+    // A copy that is not whole is copied again.
+    let copy = lab.root_of("g1").join(&lab.files("g1")[0]);
+    let whole = copy.metadata().unwrap().len();
     let program = std::fs::OpenOptions::new().write(true).open(&copy).unwrap();
     for bytes in [0, 1 << 20] {
         program.set_len(bytes).unwrap();
         lab.start_home(&check).finish().expect(0);
+        assert_eq!(copy.metadata().unwrap().len(), whole);
     }
+    drop(program);
+    assert_doctor(&lab);
+    wait_until("nothing is left on any host", || lab.is_empty());
 }
 
 /// What is said of a host that was reached is there, and its clock is off by what it is.
@@ -125,180 +127,9 @@ fn assert_measured(links: &[serde_json::Value]) {
     }
 }
 
-/// A check of the hosts `sut` and `g1` must name `g1` with this code and text, and find nothing
-/// wrong with `sut`.
-#[track_caller]
-fn check(nature: Nature, prepare: impl Fn(&Scene, &Lab<'_>), copied: bool, code: &str, says: &str) {
-    let scene = Scene::new();
-    let Some(lab) = Lab::new(&scene, &[("sut", PLAIN), ("g1", nature)]) else {
-        return;
-    };
-    scene.write("lab.toml", &lab.file(&["g1"], copied));
-    prepare(&scene, &lab);
-    let arguments = ["hosts", "check", "lab.toml", "--no-links"];
-    let text = lab.start_home(&arguments).finish().expect(4);
-    let line = named(&text, "g1");
-    assert!(line.contains(says), "{text:#?}");
-    let first = text.stdout.lines().next().unwrap();
-    assert_eq!(first, "cannot take part: g1");
-    let json = lab.start_home(&[&arguments[..], &["--format", "json"]].concat());
-    let json = json.finish().expect(4).json();
-    let hosts = json["hosts"].as_array().unwrap();
-    let g1 = hosts.iter().find(|host| host["name"] == "g1").unwrap();
-    assert_eq!(g1["problem"]["code"], code, "{json:#}");
-    let sut = hosts.iter().find(|host| host["name"] == "sut").unwrap();
-    assert_eq!(sut["problem"], serde_json::Value::Null, "{json:#}");
-    assert!(!json.to_string().contains("10.99.0."), "{json:#}");
-    wait_until("nothing is left on any host", || lab.is_empty());
-    assert_eq!(lab.files("g1").len(), usize::from(code == "not-executable"));
-}
-
-#[track_caller]
-fn named(finished: &Finished, host: &str) -> String {
-    let begins = format!("! host {host}: ");
-    let line = finished
-        .stdout
-        .lines()
-        .find(|line| line.starts_with(&begins));
-    line.unwrap_or_else(|| panic!("{host} is not named: {finished:#?}"))
-        .to_owned()
-}
-
-#[test]
-fn a_wrong_host_key_is_named() {
-    let swap = |scene: &Scene, _: &Lab<'_>| {
-        let known = std::fs::read_to_string(scene.path("known_hosts")).unwrap();
-        let first = known.lines().next().unwrap();
-        let key = first.split_once(' ').unwrap().1;
-        scene.write("known_hosts", &format!("{first}\n10.99.0.2 {key}\n"));
-    };
-    check(PLAIN, swap, false, "host-key", "ssh-keygen -R");
-}
-
-#[test]
-fn no_such_host_is_named() {
-    let rename = |scene: &Scene, lab: &Lab<'_>| {
-        let text = lab.file(&["g1"], false);
-        scene.write(
-            "lab.toml",
-            &text.replace("ssh = \"g1\"", "ssh = \"g9.invalid\""),
-        );
-    };
-    check(PLAIN, rename, false, "unreachable", "g9.invalid");
-}
-
-#[test]
-fn a_key_that_is_not_let_in_is_named() {
-    let forget = |scene: &Scene, _: &Lab<'_>| {
-        let text = std::fs::read_to_string(scene.path("sshd-g1")).unwrap();
-        assert!(text.contains("user.pub"));
-        let config = std::fs::read_to_string(scene.path("ssh_config")).unwrap();
-        let stranger = scene.path("key-sut");
-        let other = format!("  IdentityFile {}\n", stranger.display());
-        let config = config.replace("Host g1\n", &format!("Host g1\n{other}"));
-        let user = format!("IdentityFile {}\n", scene.path("user").display());
-        let (before, after) = config.split_once(&user).unwrap();
-        // The first value counts, so the general one goes to the host that keeps it.
-        let after = after.replace("Host sut\n", &format!("Host sut\n  {user}"));
-        scene.write("ssh_config", &format!("{before}{after}"));
-    };
-    check(PLAIN, forget, false, "log-in", "authorized_keys");
-}
-
-#[test]
-fn a_full_disk_is_named_and_nothing_is_left_on_it() {
-    let small = Nature {
-        home: "size=10m",
-        ..PLAIN
-    };
-    check(small, |_, _| {}, true, "disk-full", "make room");
-}
-
-#[test]
-fn a_home_that_cannot_be_written_is_named() {
-    let read_only = Nature {
-        first: "mount -o remount,ro /root",
-        ..PLAIN
-    };
-    check(read_only, |_, _| {}, true, "read-only", "set `program`");
-}
-
-#[test]
-fn a_cache_without_execution_is_named() {
-    let noexec = Nature {
-        home: "size=300m,noexec",
-        ..PLAIN
-    };
-    check(noexec, |_, _| {}, true, "not-executable", "noexec");
-}
-
-#[test]
-fn another_program_is_refused_and_both_are_named() {
-    let other = |scene: &Scene, lab: &Lab<'_>| {
-        // Another build: one byte of its header that means nothing.
-        let mut bytes = std::fs::read(env!("CARGO_BIN_EXE_bakeoff")).unwrap();
-        bytes[15] ^= 1;
-        let path = scene.path("other");
-        std::fs::write(&path, bytes).unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(&path, mode).unwrap();
-        let (g1, own) = (lab.file(&["g1"], false), env!("CARGO_BIN_EXE_bakeoff"));
-        let (before, after) = g1.split_once("[hosts.g1]").unwrap();
-        let after = after.replace(own, &path.display().to_string());
-        scene.write("lab.toml", &format!("{before}[hosts.g1]{after}"));
-    };
-    check(
-        PLAIN,
-        other,
-        false,
-        "other-program",
-        "and this one has digest",
-    );
-}
-
-#[test]
-fn a_program_that_is_not_there_is_named() {
-    let missing = |scene: &Scene, lab: &Lab<'_>| {
-        let (g1, own) = (lab.file(&["g1"], false), env!("CARGO_BIN_EXE_bakeoff"));
-        let (before, after) = g1.split_once("[hosts.g1]").unwrap();
-        let after = after.replace(own, "/nowhere/bakeoff");
-        scene.write("lab.toml", &format!("{before}[hosts.g1]{after}"));
-    };
-    check(PLAIN, missing, false, "missing", "/nowhere/bakeoff");
-}
-
-#[test]
-fn a_banner_is_skipped() {
-    let scene = Scene::new();
-    let loud = Nature {
-        banner: "Welcome to g1",
-        ..PLAIN
-    };
-    let Some(lab) = Lab::new(&scene, &[("sut", PLAIN), ("g1", loud)]) else {
-        return;
-    };
-    scene.write("lab.toml", &lab.file(&["g1"], false));
-    let check = lab.start_home(&["hosts", "check", "lab.toml", "--no-links"]);
-    check.finish().expect(0);
-    let log = lab.greeted(&scene, "g1");
-    assert!(
-        log.starts_with("Welcome to g1\n"),
-        "the banner came first: {log}"
-    );
-}
-
 /// The doctor's table has a column for each host that can be reached, and the others are named.
-#[test]
-fn the_doctor_looks_at_every_host() {
-    let scene = Scene::new();
-    let ahead = Nature {
-        ahead_s: DAY_S,
-        ..PLAIN
-    };
-    let Some(lab) = Lab::new(&scene, &[("sut", PLAIN), ("g1", ahead), ("g2", PLAIN)]) else {
-        return;
-    };
-    scene.write("lab.toml", &lab.file(&["g1", "g2"], false));
+#[track_caller]
+fn assert_doctor(lab: &Lab<'_>) {
     let doctor = ["doctor", "--hosts", "lab.toml"];
     let whole = lab.start_home(&doctor).finish().expect(0);
     let first = |of: &Finished| of.stdout.lines().next().unwrap_or_default().to_owned();
@@ -323,7 +154,7 @@ fn the_doctor_looks_at_every_host() {
         row("network").iter().all(|it| it.starts_with("eth0")),
         "{whole:#?}"
     );
-    assert!(row("clock")[0].starts_with("+86"), "{whole:#?}");
+    assert!(row("clock")[1].starts_with("+86"), "{whole:#?}");
     for name in [
         "kernel",
         "processors",
@@ -344,17 +175,141 @@ fn the_doctor_looks_at_every_host() {
         less.stdout.contains("g1") && less.stdout.contains("sut"),
         "{less:#?}"
     );
-    wait_until("nothing is left on any host", || lab.is_empty());
 }
 
+/// Hosts with something wrong each: by name, the code and the text that say what.
+const WRONG: [(&str, &str, &str); 8] = [
+    ("key", "host-key", "ssh-keygen -R"),
+    ("nowhere", "unreachable", "g9.invalid"),
+    ("stranger", "log-in", "authorized_keys"),
+    ("full", "disk-full", "make room"),
+    ("locked", "read-only", "set `program`"),
+    ("noexec", "not-executable", "noexec"),
+    ("other", "other-program", "and this one has digest"),
+    ("absent", "missing", "/nowhere/bakeoff"),
+];
+
+/// A line of a host's table with another one in its place.
+fn replace_of(file: &str, host: &str, from: &str, to: &str) -> String {
+    let begins = format!("[hosts.{host}]");
+    let (before, after) = file.split_once(&begins).unwrap();
+    assert!(after.contains(from), "{from}");
+    format!("{before}{begins}{}", after.replacen(from, to, 1))
+}
+
+/// The file of these hosts, with what is wrong with them.
+fn wrong_file(scene: &Scene, lab: &Lab<'_>) -> String {
+    let own = format!("program = \"{}\"\n", env!("CARGO_BIN_EXE_bakeoff"));
+    let names = WRONG.map(|(name, ..)| name);
+    let mut file = lab.file(&names, false);
+    for copied in ["full", "locked", "noexec"] {
+        file = replace_of(&file, copied, &own, "");
+    }
+    let unknown = ("ssh = \"nowhere\"", "ssh = \"g9.invalid\"");
+    file = replace_of(&file, "nowhere", unknown.0, unknown.1);
+    file = replace_of(&file, "absent", &own, "program = \"/nowhere/bakeoff\"\n");
+    // Another build: one byte of its header that means nothing.
+    let mut bytes = std::fs::read(env!("CARGO_BIN_EXE_bakeoff")).unwrap();
+    bytes[15] ^= 1;
+    let path = scene.path("other");
+    std::fs::write(&path, bytes).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, mode).unwrap();
+    let other = format!("program = \"{}\"\n", path.display());
+    replace_of(&file, "other", &own, &other)
+}
+
+/// Has `key` show another key than the known one, and `stranger` be asked with a key that it does
+/// not let in.
+fn write_wrong_keys(scene: &Scene, lab: &Lab<'_>) {
+    let known = std::fs::read_to_string(scene.path("known_hosts")).unwrap();
+    let address = lab.address("key");
+    let (_, key) = known.lines().next().unwrap().split_once(' ').unwrap();
+    let lines = known.lines().map(|line| match line.split_once(' ') {
+        Some((of, _)) if of == address => format!("{of} {key}\n"),
+        _ => format!("{line}\n"),
+    });
+    scene.write("known_hosts", &lines.collect::<String>());
+    let config = std::fs::read_to_string(scene.path("ssh_config")).unwrap();
+    // The first value counts, so the general one goes to the hosts that keep it.
+    let user = format!("IdentityFile {}\n", scene.path("user").display());
+    let (before, after) = config.split_once(&user).unwrap();
+    let lines = after.lines().map(|line| match line.strip_prefix("Host ") {
+        Some("stranger") => {
+            let key = scene.path("key-sut");
+            format!("{line}\n  IdentityFile {}\n", key.display())
+        }
+        Some(_) => format!("{line}\n  {user}"),
+        None => format!("{line}\n"),
+    });
+    let after: String = lines.collect();
+    scene.write("ssh_config", &format!("{before}{after}"));
+}
+
+/// One check of a host with which nothing is wrong, and of those with which something is.
 #[test]
-fn a_wrong_file_is_refused_before_anything_is_reached() {
+fn what_is_wrong_with_each_host_is_named() {
     let scene = Scene::new();
-    scene.write("a.toml", "[roles]\ngenerators = [\"g1\"]\n");
-    let refused = scene.run(&["hosts", "check", "a.toml"]).expect(2);
-    refused.says("no host is called `g1`");
-    let missing = scene.run(&["hosts", "check", "none.toml"]).expect(2);
-    missing.says("none.toml");
+    let nature = |name: &str| match name {
+        "full" => Nature {
+            home: "size=10m",
+            ..PLAIN
+        },
+        "locked" => Nature {
+            first: "mount -o remount,ro /root",
+            ..PLAIN
+        },
+        "noexec" => Nature {
+            home: "size=300m,noexec",
+            ..PLAIN
+        },
+        _ => PLAIN,
+    };
+    let mut hosts = vec![("sut", PLAIN)];
+    hosts.extend(WRONG.map(|(name, ..)| (name, nature(name))));
+    let Some(lab) = Lab::new(&scene, &hosts) else {
+        return;
+    };
+    scene.write("lab.toml", &wrong_file(&scene, &lab));
+    write_wrong_keys(&scene, &lab);
+    let check = ["hosts", "check", "lab.toml", "--no-links"];
+    let text = lab.start_home(&check).finish().expect(4);
+    let first = text.stdout.lines().next().unwrap();
+    let json = lab.start_home(&[&check[..], &["--format", "json"]].concat());
+    let json = json.finish().expect(4).json();
+    let found = |name: &str| {
+        let hosts = json["hosts"].as_array().unwrap().iter();
+        let mut hosts = hosts.filter(|host| host["name"] == name);
+        hosts
+            .next()
+            .unwrap_or_else(|| panic!("no {name}: {json:#}"))
+    };
+    assert!(first.starts_with("cannot take part: "), "{first}");
+    for (name, code, says) in WRONG {
+        let line = named(&text, name);
+        assert!(line.contains(says), "{text:#?}");
+        assert!(first.contains(name), "{first}");
+        assert_eq!(found(name)["problem"]["code"], code, "{json:#}");
+    }
+    assert!(!first.contains("sut"), "{first}");
+    assert_eq!(found("sut")["problem"], serde_json::Value::Null, "{json:#}");
+    assert!(!json.to_string().contains("10.99.0."), "{json:#}");
+    wait_until("nothing is left on any host", || lab.is_empty());
+    for (name, code, _) in WRONG {
+        let left = lab.files(name).len();
+        assert_eq!(left, usize::from(code == "not-executable"), "on {name}");
+    }
+}
+
+#[track_caller]
+fn named(finished: &Finished, host: &str) -> String {
+    let begins = format!("! host {host}: ");
+    let line = finished
+        .stdout
+        .lines()
+        .find(|line| line.starts_with(&begins));
+    line.unwrap_or_else(|| panic!("{host} is not named: {finished:#?}"))
+        .to_owned()
 }
 
 #[test]
