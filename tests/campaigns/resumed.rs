@@ -138,3 +138,62 @@ fn a_shared_copy_proposes_nothing_that_it_refuses() {
     scene.run(&["verify", "copy"]).expect(0);
     check(&scene, "copy", &[], "copy is a shared copy");
 }
+
+/// The record can be read, and completed with what is missing of two rounds.
+#[track_caller]
+fn assert_resumable(scene: &Scene, kept: usize) {
+    let report = scene.json(&["report", "record", "--format", "json"]);
+    assert_eq!(report["campaign"]["trials"]["measured"], kept);
+    let resumed = scene.run(&["run", "--resume", "record"]).expect(0);
+    if kept > 0 {
+        resumed.says(&format!("6 trials, {kept} of them recorded before"));
+    }
+    assert_eq!(scene.measured("record").len(), 6);
+    let report = scene.json(&["report", "record", "--format", "json"]);
+    assert_eq!(report["campaign"]["trials"]["measured"], 6);
+    assert_eq!(report["campaign"]["trials"]["recorded"], 6);
+}
+
+#[test]
+fn a_line_that_a_death_has_torn_is_left_out_and_run_again() {
+    let scene = Scene::raced(&["--rounds", "2"]);
+    let path = scene.path("record/trials.jsonl");
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() - 2000]).unwrap();
+    assert_resumable(&scene, 5);
+}
+
+#[test]
+fn a_record_without_a_whole_trial_can_be_resumed() {
+    let scene = Scene::raced(&["--rounds", "2"]);
+    let path = scene.path("record/trials.jsonl");
+    let whole = std::fs::read(&path).unwrap();
+    for length in [0, 1000] {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        scene.run(&["report", "record"]).expect(0);
+        assert_resumable(&scene, 0);
+    }
+}
+
+#[test]
+fn a_record_of_a_newer_bakeoff_is_reported_and_left_alone() {
+    let scene = Scene::raced(&["--rounds", "1"]);
+    for (name, schema) in [
+        ("machine.json", "bakeoff.machine/"),
+        ("trials.jsonl", "bakeoff.trial/"),
+    ] {
+        let file = format!("record/{name}");
+        let text = scene.read(&file);
+        let (now, newer) = (format!("{schema}2"), format!("{schema}9"));
+        assert!(text.contains(&now), "{text}");
+        let newer_text = text.replace(&now, &newer);
+        scene.write(&file, &newer_text);
+        for arguments in [&["report", "record"][..], &["run", "--resume", "record"]] {
+            let reported = scene.run(arguments).expect(2);
+            reported.says(name).says(&newer).says("newer bakeoff");
+        }
+        assert!(scene.read(&file) == newer_text, "{name}");
+        scene.write(&file, &text);
+    }
+    scene.run(&["report", "record"]).expect(0);
+}

@@ -14,29 +14,35 @@ use crate::support::scene::{Finished, Running, Scene};
 use crate::support::servers::{are_installed, script_server};
 use crate::support::{RUN_OWN, in_ci};
 
-/// Starts two rounds of one contender behind which the origin stands, and waits until the second
-/// has begun.
-fn in_second_round<'s>(scene: &'s Scene, server: &str) -> Running<'s> {
-    in_second_round_of(scene, server, scene.command(&RUN))
-}
-
 /// Runs the scene's own plan.
 const RUN: [&str; 4] = ["run", "./own.toml", "--out", "record"];
 
-/// As [`in_second_round`], with this command.
-fn in_second_round_of<'s>(scene: &'s Scene, server: &str, command: Command) -> Running<'s> {
+/// Writes a plan of one contender behind which the origin stands.
+fn write_plan(scene: &Scene, server: &str, rounds: u32) {
     let load = "duration = \"1500ms\"";
     let text = plan(&[("it", server, "default")], "proxy", load);
-    scene.write("own.toml", &text.replace("rounds = 1", "rounds = 2"));
-    let mut running = scene.start_command(command);
-    let record = scene.path("record");
-    running.wait_until("the first round has ended", |_| trials(&record).len() == 1);
-    running.wait_until("the second server runs", |it| {
+    let rounds = format!("rounds = {rounds}");
+    scene.write("own.toml", &text.replace("rounds = 1", &rounds));
+}
+
+/// Waits until the server and the origin run.
+#[track_caller]
+fn until_they_run(running: &mut Running<'_>, server: &str) {
+    running.wait_until("the server and the origin run", |it| {
         let below = it.below();
         let is = |name: &str| below.iter().any(|process| process.name == name);
         // The server's and the origin's.
         is(server) && is("bakeoff") && below.iter().filter(|it| it.name == "keeper").count() >= 2
     });
+}
+
+/// Starts two rounds, and waits until the second has begun.
+fn in_second_round<'s>(scene: &'s Scene, server: &str) -> Running<'s> {
+    write_plan(scene, server, 2);
+    let mut running = scene.start(&RUN);
+    let record = scene.path("record");
+    running.wait_until("the first round has ended", |_| trials(&record).len() == 1);
+    until_they_run(&mut running, server);
     // Into the warm-up or the window, wherever the machine is by then.
     std::thread::sleep(std::time::Duration::from_millis(400));
     running
@@ -81,36 +87,32 @@ fn nothing_of_nginx_survives_kill_9() {
 }
 
 #[test]
-fn nothing_of_caddy_survives_kill_9() {
-    check_death("caddy", Signal::KILL, |it| {
-        it.expect_signal(Signal::KILL);
-    });
-}
-
-#[test]
-fn nothing_survives_an_abort() {
-    check_death("nginx", Signal::ABORT, |it| {
+fn nothing_of_caddy_survives_an_abort() {
+    check_death("caddy", Signal::ABORT, |it| {
         it.expect_signal(Signal::ABORT);
     });
 }
 
-/// Kills bakeoff by `strike` in its second round, as root with and without namespaces and groups,
+/// Kills bakeoff by `strike` in a trial of nginx, as root with and without namespaces and groups,
 /// and looks for what is left after the next command.
 #[track_caller]
-fn check_strike(server: &str, strike: impl Fn(&Running<'_>)) {
+fn check_strike(strike: impl Fn(&Running<'_>)) {
     for without in ["", "namespace", "namespace,groups"] {
         let scene = Scene::new();
-        if !are_installed(&scene, &[server]) {
+        if !are_installed(&scene, &["nginx"]) {
             return;
         }
+        write_plan(&scene, "nginx", 1);
         let mut command = scene.command(&RUN);
         command.env("BAKEOFF_WITHOUT", without);
-        let running = in_second_round_of(&scene, server, command);
+        let mut running = scene.start_command(command);
+        until_they_run(&mut running, "nginx");
         strike(&running);
         running.finish().expect_signal(Signal::KILL);
         scene.run(&["report", "record"]).expect(0);
         scene.assert_empty();
-        assert_resumable(&scene);
+        let left = std::fs::read_dir(scene.path("tmp")).unwrap().count();
+        assert_eq!(left, 0, "run folders of the dead are removed too");
     }
 }
 
@@ -125,7 +127,7 @@ fn signal_named(running: &Running<'_>, names: &[&str], signal: Signal) {
 
 #[test]
 fn nothing_survives_the_death_of_all_that_are_called_bakeoff() {
-    check_strike("nginx", |it| {
+    check_strike(|it| {
         signal_named(it, &["bakeoff"], Signal::KILL);
         it.signal(Signal::KILL);
     });
@@ -133,7 +135,7 @@ fn nothing_survives_the_death_of_all_that_are_called_bakeoff() {
 
 #[test]
 fn nothing_survives_a_stopped_keeper_and_the_death_of_bakeoff() {
-    check_strike("nginx", |it| {
+    check_strike(|it| {
         signal_named(it, &["keeper", "guard"], Signal::STOP);
         it.signal(Signal::KILL);
     });
@@ -141,7 +143,7 @@ fn nothing_survives_a_stopped_keeper_and_the_death_of_bakeoff() {
 
 #[test]
 fn the_next_command_ends_what_the_death_of_everybody_has_left() {
-    check_strike("nginx", |it| {
+    check_strike(|it| {
         let below = it.below();
         it.signal(Signal::KILL);
         for process in below.iter().filter(|it| it.name != "nginx") {
@@ -151,22 +153,24 @@ fn the_next_command_ends_what_the_death_of_everybody_has_left() {
 }
 
 #[test]
-fn a_request_to_quit_leaves_nothing() {
-    check_death("nginx", Signal::QUIT, assert_interrupted);
-}
-
-#[test]
-fn another_command_leaves_a_running_campaign_alone() {
+fn another_command_leaves_a_campaign_alone_and_a_request_to_quit_leaves_nothing() {
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
     }
     let running = in_second_round(&scene, "nginx");
+    let of_nginx = || {
+        let mut below = running.below();
+        below.retain(|process| process.name == "nginx");
+        below
+    };
+    let before = of_nginx();
     scene.run(&["report", "record"]).expect(0);
-    scene.run(&["list"]).expect(0);
-    running.finish().expect_measured();
-    let all = ["r1-it-proxy-c3", "r2-it-proxy-c3"];
-    assert_eq!(measured(&scene.path("record")), all);
+    assert_eq!(of_nginx(), before);
+    running.signal(Signal::QUIT);
+    assert_interrupted(running.finish());
+    scene.assert_empty();
+    assert_resumable(&scene);
 }
 
 #[test]
@@ -206,49 +210,6 @@ fn a_new_version_put_in_place_of_a_running_one_changes_nothing() {
     let digests: Vec<_> = digests.map(|it| &it["server"]["binary_sha256"]).collect();
     assert_eq!(digests.len(), 2);
     assert_eq!(digests[0], digests[1]);
-}
-
-#[test]
-fn a_record_without_a_whole_trial_can_be_resumed() {
-    let scene = Scene::new();
-    if !are_installed(&scene, &["nginx"]) {
-        return;
-    }
-    let text = plan(
-        &[("it", "nginx", "default")],
-        "synthetic",
-        "duration = \"1s\"",
-    );
-    scene.write("own.toml", &text);
-    let mut running = scene.start(&["run", "./own.toml", "--out", "record"]);
-    running.wait_until("the server runs", |it| {
-        it.below().iter().any(|process| process.name == "nginx")
-            && scene.path("record/trials.jsonl").exists()
-    });
-    running.signal(Signal::KILL);
-    running.finish().expect_signal(Signal::KILL);
-    scene.assert_empty();
-    scene.run(&["report", "record"]).expect(0);
-    scene.run(&["run", "--resume", "record"]).expect_measured();
-    assert_eq!(measured(&scene.path("record")), ["r1-it-synthetic-c3"]);
-}
-
-#[test]
-fn a_line_that_a_death_has_torn_is_left_out_and_run_again() {
-    let scene = Scene::new();
-    if !are_installed(&scene, &["nginx"]) {
-        return;
-    }
-    let contenders = [("it", "nginx", "default")];
-    let text = plan(&contenders, "proxy", "duration = \"200ms\"");
-    scene.write("own.toml", &text.replace("rounds = 1", "rounds = 2"));
-    scene
-        .run(&["run", "./own.toml", "--out", "record"])
-        .expect_measured();
-    let path = scene.path("record/trials.jsonl");
-    let whole = std::fs::read(&path).unwrap();
-    std::fs::write(&path, &whole[..whole.len() - 2000]).unwrap();
-    assert_resumable(&scene);
 }
 
 #[track_caller]
@@ -400,31 +361,6 @@ fn a_full_disk_ends_the_campaign_and_keeps_what_was_measured() {
 }
 
 #[test]
-fn a_disk_that_is_full_from_the_first_names_the_file() {
-    let scene = Scene::new();
-    if !are_installed(&scene, &["nginx"]) {
-        return;
-    }
-    let Some(disk) = Disk::mount(scene.path("disk"), 16 << 20) else {
-        return;
-    };
-    let filler = disk.fill();
-    let run = [
-        "run",
-        "smoke",
-        "--contender",
-        "nginx-default",
-        "--out",
-        "disk/record",
-    ];
-    let finished = scene.run(&run).expect(1);
-    finished.says("disk/record").says("No space left on device");
-    std::fs::remove_file(filler).unwrap();
-    scene.run(&run).expect_measured();
-    assert_eq!(measured(&scene.path("disk/record")).len(), 5);
-}
-
-#[test]
 fn no_room_for_a_trials_files_is_not_the_servers_failure() {
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
@@ -437,8 +373,14 @@ fn no_room_for_a_trials_files_is_not_the_servers_failure() {
     let text = plan(&contenders, "proxy", "duration = \"200ms\"");
     let text = text.replace("rounds = 1", "rounds = 2");
     scene.write("own.toml", &text.replace("rest = \"0s\"", "rest = \"2s\""));
+    // From the first.
+    let filler = disk.fill();
+    let full = scene.run(&RUN).expect(1);
+    full.says("record/").says("No space left on device");
+    std::fs::remove_file(filler).unwrap();
+
     let record = scene.path("record");
-    let mut running = scene.start(&["run", "./own.toml", "--out", "record"]);
+    let mut running = scene.start(&RUN);
     running.wait_until("the first round has ended", |_| trials(&record).len() == 1);
     let filler = disk.fill();
     let finished = running.finish().expect(1).says("make room");
@@ -448,33 +390,4 @@ fn no_room_for_a_trials_files_is_not_the_servers_failure() {
     assert_eq!(trials(&record).len(), 1, "no failure is recorded");
     std::fs::remove_file(filler).unwrap();
     assert_resumable(&scene);
-}
-
-#[test]
-fn a_record_of_a_newer_bakeoff_is_reported_and_left_alone() {
-    let scene = Scene::new();
-    if !are_installed(&scene, &["nginx"]) {
-        return;
-    }
-    let only = ["--contender", "nginx-default", "--workload", "synthetic"];
-    let run = [&["run", "smoke", "--out", "record"][..], &only].concat();
-    scene.run(&run).expect_measured();
-    for (name, schema) in [
-        ("machine.json", "bakeoff.machine/"),
-        ("trials.jsonl", "bakeoff.trial/"),
-    ] {
-        let path = scene.path("record").join(name);
-        let text = std::fs::read_to_string(&path).unwrap();
-        let (now, newer) = (format!("{schema}2"), format!("{schema}9"));
-        assert!(text.contains(&now), "{text}");
-        let newer_text = text.replace(&now, &newer);
-        std::fs::write(&path, &newer_text).unwrap();
-        for arguments in [&["report", "record"][..], &["run", "--resume", "record"]] {
-            let reported = scene.run(arguments).expect(2);
-            reported.says(name).says(&newer).says("newer bakeoff");
-        }
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), newer_text);
-        std::fs::write(&path, text).unwrap();
-    }
-    scene.run(&["report", "record"]).expect(0);
 }

@@ -1,8 +1,8 @@
 //! Files of nginx as people publish them: parts of a configuration, made for other machines.
 
-use std::path::Path;
+use serde_json::Value;
 
-use crate::support::files::trials;
+use crate::support::files::{measured, trials};
 use crate::support::scene::Scene;
 use crate::support::servers::are_installed;
 
@@ -69,176 +69,156 @@ server {
 const WITHOUT_SITES: &str = "worker_processes 2;\nevents { worker_connections 512; }\nhttp {\n\
     \x20   sendfile on;\n    include /nowhere/conf.d/*.conf;\n}\n";
 
-/// A plan that asks `path` of the configuration `file`.
-fn write_plan(scene: &Scene, file: &str, protocol: &str, path: &str) {
-    let plan = format!(
-        "name = \"site\"\nrounds = 1\nrest = \"0s\"\nworkloads = [\"first\"]\n\
+/// One that says nothing of its port.
+const PORTLESS: &str = "server {\n    root /srv/nowhere;\n}\n";
+
+/// A site with files beside it, as a distribution lays them out.
+const BESIDE: &str = "server {\n    listen 8089;\n    include /etc/nginx/ours/answer.conf;\n    \
+                      include shared/more.conf;\n}\n";
+
+/// Writes these files, and a plan that asks each of them for these paths.
+fn write_plan(scene: &Scene, files: &[(&str, &str)], protocol: &str, paths: &[&str]) {
+    let names: Vec<String> = (0..paths.len()).map(|at| format!("w{at}")).collect();
+    let mut plan = format!(
+        "name = \"site\"\nrounds = 1\nrest = \"0s\"\nworkloads = {names:?}\n\
          protocols = [\"{protocol}\"]\n\
          references = {{ yardstick = false, origin = false }}\n\
-         [[contender]]\nname = \"site\"\nserver = \"nginx\"\nconfig = \"{file}\"\n\
-         [[load]]\nclients = 2\nwarmup = \"100ms\"\nduration = \"300ms\"\ntimeout = \"5s\"\n\
-         [[workload]]\nname = \"first\"\npath = \"{path}\"\nproxied = true\n"
+         [[load]]\nclients = 2\nwarmup = \"100ms\"\nduration = \"300ms\"\ntimeout = \"5s\"\n"
     );
+    for (file, text) in files {
+        scene.write(file, text);
+        let name = file.rsplit('/').next().unwrap();
+        let name = name.trim_end_matches(".conf");
+        plan +=
+            &format!("[[contender]]\nname = \"{name}\"\nserver = \"nginx\"\nconfig = \"{file}\"\n");
+    }
+    for (name, path) in names.iter().zip(paths) {
+        plan += &format!("[[workload]]\nname = \"{name}\"\npath = \"{path}\"\nproxied = true\n");
+    }
     scene.write("site.toml", &plan);
 }
 
-/// Measures `text` and returns the lines that were changed for it, as they are now.
+const RUN: [&str; 4] = ["run", "./site.toml", "--out", "record"];
+
+/// A trial was answered with so many bytes; returns the lines that were changed for it, as they
+/// are now.
 #[track_caller]
-fn measured(text: &str, protocol: &str, path: &str, expected_bytes: u64) -> Option<Vec<String>> {
-    let scene = Scene::new();
-    if !are_installed(&scene, &["nginx"]) {
-        return None;
-    }
-    scene.write("site.conf", text);
-    write_plan(&scene, "site.conf", protocol, path);
-    let run = ["run", "./site.toml", "--out", "record"];
-    scene.run(&run).expect_measured();
-    let trials = trials(&scene.path("record"));
-    let trial = &trials[0];
+fn assert_answered(trial: &Value, expected_bytes: u64) -> Vec<String> {
     let requests = &trial["result"]["requests"];
     assert_eq!(requests["ok"], requests["completed"], "{trial:#}");
     let check = &trial["answers"][0];
     assert_eq!(check["status"], 200, "{trial:#}");
     assert_eq!(check["body_bytes"], expected_bytes, "{trial:#}");
-    assert_eq!(
-        std::fs::read_to_string(scene.path("site.conf")).unwrap(),
-        text
-    );
     let changes = trial["server"]["config_changes"].as_array().unwrap();
-    let after = |change: &serde_json::Value| change["after"].as_str().unwrap().trim().to_owned();
-    Some(changes.iter().map(after).collect())
+    let after = |change: &Value| change["after"].as_str().unwrap().trim().to_owned();
+    changes.iter().map(after).collect()
 }
 
-/// What is said of a file that is refused, and soon.
-#[track_caller]
-fn refused(text: &str, path: &str, parts: &[&str]) {
+#[test]
+fn sites_are_answered_without_what_their_machines_have() {
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
     }
-    scene.write("site.conf", text);
-    write_plan(&scene, "site.conf", "h1", path);
-    let reported = scene.run(&["run", "./site.toml", "--out", "record"]);
-    let all = format!("{}{}", reported.stdout, reported.stderr);
-    for part in parts {
-        assert!(all.contains(part), "no {part} in {all}");
+    let answer = "location / { return 200 \"from beside\"; }\n";
+    scene.write("etc/ours/answer.conf", answer);
+    scene.write("etc/shared/more.conf", "add_header X-More yes;\n");
+    // What the built-in upstream says, a file from the overlay, and what a file beside says.
+    let files = [
+        ("php.conf", PHP, 20, "fastcgi_pass 127.0.0.1:"),
+        ("pages.conf", PAGES, 18, "worker_processes auto;"),
+        ("main.conf", WITHOUT_SITES, 18, "server { listen 127.0.0.1:"),
+        ("portless.conf", PORTLESS, 18, "server { listen 127.0.0.1:"),
+        (
+            "etc/sites-available/beside",
+            BESIDE,
+            11,
+            "ours/answer.conf;",
+        ),
+    ];
+    write_plan(
+        &scene,
+        &files.map(|(file, text, ..)| (file, text)),
+        "h1",
+        &["/"],
+    );
+    scene.run(&RUN).expect_measured();
+    let record = scene.path("record");
+    assert_eq!(measured(&record).len(), files.len());
+    let trials = trials(&record);
+    for (file, text, bytes, changed) in files {
+        let of_it = |trial: &&Value| file.contains(trial["contender"].as_str().unwrap());
+        let trial = trials.iter().find(of_it).unwrap();
+        let changes = assert_answered(trial, bytes);
+        assert!(changes.iter().any(|it| it.contains(changed)), "{changes:?}");
+        let kept = std::fs::read_to_string(scene.path(file)).unwrap();
+        assert_eq!(kept, text, "the file stays as it is");
+        match trial["contender"].as_str().unwrap() {
+            "main" => assert!(changes[0].contains("overlay"), "{changes:?}"),
+            "beside" => {
+                let why = trial["server"]["config_changes"].to_string();
+                assert!(why.contains("taken from beside the file"), "{why}");
+            }
+            _ => assert!(
+                changes[0].starts_with("worker_processes auto;"),
+                "{changes:?}"
+            ),
+        }
     }
-}
-
-#[test]
-fn a_site_of_php_is_answered_by_fastcgi() {
-    // What the built-in upstream says where the plan leaves the answer open.
-    let Some(changes) = measured(PHP, "h1", "/", 20) else {
-        return;
-    };
-    assert!(
-        changes[0].starts_with("worker_processes auto;"),
-        "{changes:?}"
-    );
-    assert!(
-        changes
-            .iter()
-            .any(|it| it.starts_with("fastcgi_pass 127.0.0.1:")),
-        "{changes:?}"
-    );
+    assert!(!scene.path("etc/bakeoff-main.conf").exists());
 }
 
 #[test]
 fn an_application_behind_tls_is_asked_by_its_name() {
-    measured(APP, "h1-tls", "/", 20);
-    measured(APP, "h1-tls", "/live/a", 20);
-}
-
-#[test]
-fn pages_are_served_from_an_overlay_and_other_protocols_are_refused_where_they_are_asked() {
-    measured(PAGES, "h1", "/", 18);
-    let python = [
-        "site.conf:6: the request goes to a uwsgi application",
-        "ask a path",
-    ];
-    refused(PAGES, "/py", &python);
-    refused(
-        PAGES,
-        "/rpc/a",
-        &["site.conf:7: the request goes to a gRPC service"],
-    );
-}
-
-#[test]
-fn what_cannot_run_is_refused_with_its_line() {
-    let part = "\nlocation / {\n    proxy_pass http://a;\n}\n";
-    refused(
-        part,
-        "/",
-        &["line 2: `location` belongs in a `server` block"],
-    );
-    refused("gzip on;\n", "/", &["line 1: `gzip`", "no `server` block"]);
-    let module = "server {\n    listen 8089;\n    brotli on;\n}\n";
-    refused(
-        module,
-        "/",
-        &["site.conf:3: `brotli` needs the module ngx_brotli"],
-    );
-    let missing = "server {\n    listen 8089;\n    include ours/none.conf;\n}\n";
-    refused(
-        missing,
-        "/",
-        &["site.conf:3: ", "neither beside the configuration"],
-    );
-    let zone = "server {\n    listen 8089;\n    limit_req zone=calm;\n}\n";
-    refused(
-        zone,
-        "/",
-        &["the zone `calm` is defined in a file that is not here"],
-    );
-}
-
-#[test]
-fn files_of_a_distribution_are_looked_for_beside_the_site() {
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
     }
-    let site = "server {\n    listen 8089;\n    include /etc/nginx/ours/answer.conf;\n    \
-                include shared/more.conf;\n}\n";
-    scene.write("etc/sites-available/site", site);
-    scene.write(
-        "etc/ours/answer.conf",
-        "location / { return 200 \"from beside\"; }\n",
-    );
-    scene.write("etc/shared/more.conf", "add_header X-More yes;\n");
-    write_plan(&scene, "etc/sites-available/site", "h1", "/");
-    scene
-        .run(&["run", "./site.toml", "--out", "record"])
-        .expect_measured();
-    let trials = trials(&scene.path("record"));
-    let changes = trials[0]["server"]["config_changes"].to_string();
-    assert!(changes.contains("taken from beside the file"), "{changes}");
-    assert_eq!(trials[0]["answers"][0]["body_bytes"], 11);
-    assert!(!Path::new(&scene.path("etc/bakeoff-main.conf")).exists());
+    write_plan(&scene, &[("app.conf", APP)], "h1-tls", &["/", "/live/a"]);
+    scene.run(&RUN).expect_measured();
+    let record = scene.path("record");
+    assert_eq!(measured(&record).len(), 2);
+    for trial in trials(&record) {
+        assert_answered(&trial, 20);
+    }
 }
 
 #[test]
-fn a_main_file_without_sites_gets_one_that_serves_files() {
-    let Some(changes) = measured(WITHOUT_SITES, "h1", "/", 18) else {
+fn what_cannot_run_is_refused_with_its_line() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
         return;
-    };
-    let site = changes
-        .iter()
-        .find(|it| it.contains("server { listen 127.0.0.1:"));
-    assert!(site.is_some_and(|it| it.contains("overlay")), "{changes:?}");
-}
+    }
+    let files = [
+        ("part.conf", "\nlocation / {\n    proxy_pass http://a;\n}\n"),
+        ("gzip.conf", "gzip on;\n"),
+        (
+            "module.conf",
+            "server {\n    listen 8089;\n    brotli on;\n}\n",
+        ),
+        (
+            "missing.conf",
+            "server {\n    listen 8089;\n    include ours/none.conf;\n}\n",
+        ),
+        (
+            "zone.conf",
+            "server {\n    listen 8089;\n    limit_req zone=calm;\n}\n",
+        ),
+    ];
+    write_plan(&scene, &files, "h1", &["/"]);
+    let refused = scene.run(&RUN).expect(2);
+    refused
+        .says("line 2: `location` belongs in a `server` block")
+        .says("line 1: `gzip` is a part of a configuration, and the file has no `server` block")
+        .says("module.conf:3: `brotli` needs the module ngx_brotli")
+        .says("missing.conf:3: the file is neither beside the configuration nor")
+        .says("the zone `calm` is defined in a file that is not here");
 
-#[test]
-fn a_site_that_says_nothing_of_its_port_listens_on_this_machine_only() {
-    let site = "server {\n    root /srv/nowhere;\n}\n";
-    let Some(changes) = measured(site, "h1", "/", 18) else {
-        return;
-    };
-    assert!(
-        changes
-            .iter()
-            .any(|it| it.starts_with("server { listen 127.0.0.1:")),
-        "{changes:?}"
-    );
+    // Where it is asked for what the upstream does not speak.
+    write_plan(&scene, &[("pages.conf", PAGES)], "h1", &["/py", "/rpc/a"]);
+    let refused = scene.run(&RUN).expect(2);
+    refused
+        .says("pages.conf:6: the request goes to a uwsgi application")
+        .says("ask a path")
+        .says("pages.conf:7: the request goes to a gRPC service");
 }
