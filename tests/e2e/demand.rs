@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::support::alone;
 use crate::support::files::{measured, trials};
 use crate::support::scene::Scene;
 use crate::support::servers::are_installed;
@@ -41,11 +40,10 @@ fn carried_out(scene: &Scene, plan: &str) -> Option<(Vec<Value>, Value)> {
 
 #[test]
 fn a_delayed_upstream_is_in_every_latency_of_a_proxy() {
-    let _alone = alone();
     let scene = Scene::new();
     let plan = proxied(
         "delay = \"20ms\"",
-        "warmup = \"100ms\"\nduration = \"500ms\"",
+        "warmup = \"100ms\"\nduration = \"300ms\"",
     );
     let Some((trials, report)) = carried_out(&scene, &plan) else {
         return;

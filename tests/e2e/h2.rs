@@ -9,10 +9,10 @@ use crate::support::files::assert_accounted;
 use crate::support::scene::Scene;
 use crate::support::scripted::nobody;
 use crate::support::servers::Nginx;
-use crate::support::{alone, certificates, pass_over, wait_until};
+use crate::support::{certificates, pass_over, wait_until};
 
 /// Requests to each server that `tests/interop.sh` finds.
-const INTEROP_REQUESTS: u64 = 10_000;
+const INTEROP_REQUESTS: u64 = 2_000;
 
 /// nginx over HTTP/2, in the clear and over TLS, that ends each connection after 1,000 requests,
 /// with `more` in its `server`. `INNER` there is a server that reports the length of a body.
@@ -57,14 +57,13 @@ fn number(value: &Value) -> u64 {
 
 #[test]
 fn a_load_outlives_the_connections_that_nginx_ends() {
-    let _alone = alone();
     let scene = Scene::new();
     let Some((_nginx, targets)) = nginx(&scene, "") else {
         return;
     };
     scene.write("expected", "Hello, world!");
     for to in targets {
-        let flags = ["-c", "4", "-m", "16", "-d", "3s"];
+        let flags = ["-c", "4", "-m", "16", "-n", "10000"];
         let flags = [
             &flags[..],
             &["--expect-body", "expected", "--check-every-body"],
@@ -173,32 +172,7 @@ fn urls_and_bodies_arrive_as_they_were_asked_for() {
 }
 
 #[test]
-fn a_server_of_http1_alone_is_distinguished() {
-    let scene = Scene::new();
-    let Some(nginx) = Nginx::start(&scene) else {
-        return;
-    };
-    let url = nginx.url();
-    let flags = ["load", &url, "-n", "4", "--json", "--protocol", "h2c"];
-    let load = scene.json(&flags);
-    assert_accounted(&load);
-    assert_eq!(load["outcomes"]["protocol"], 4, "{load:#}");
-    let sample = load["error_samples"]["protocol"].as_str().unwrap();
-    assert!(sample.contains("not SETTINGS"), "{sample}");
-    for (flags, words) in [
-        (&["http://127.0.0.1:9/", "--protocol", "h2"][..], "h2c"),
-        (&["https://127.0.0.1:9/", "--protocol", "h2c"], "use h2"),
-        (&["http://127.0.0.1:9/", "-m", "2"], "--streams"),
-    ] {
-        scene
-            .run(&[&["load"], flags].concat())
-            .expect(2)
-            .says(words);
-    }
-}
-
-#[test]
-fn streams_that_a_server_of_http1_leaves_unused_are_reported() {
+fn a_server_of_http1_alone_is_distinguished_and_leaves_streams_unused() {
     let scene = Scene::new();
     certificates::write(&scene);
     let secure = nobody();
@@ -207,7 +181,7 @@ fn streams_that_a_server_of_http1_leaves_unused_are_reported() {
          ssl_certificate ../tls/server.pem; ssl_certificate_key ../tls/server.key;
          location / {{ return 200 'Hello, world!'; }} }}"
     );
-    let Some(_nginx) = Nginx::start_with(&scene, nobody(), &http) else {
+    let Some(nginx) = Nginx::start_with(&scene, nobody(), &http) else {
         return;
     };
     let to = [&format!("https://{secure}/"), "--cacert", "tls/ca.pem"].map(str::to_owned);
@@ -220,11 +194,17 @@ fn streams_that_a_server_of_http1_leaves_unused_are_reported() {
     let unused = "streams-unused".to_owned();
     assert!(codes(&["-n", "20", "-m", "8"]).contains(&unused));
     assert!(!codes(&["-n", "20"]).contains(&unused));
+    let url = nginx.url();
+    let flags = ["load", &url, "-n", "4", "--json", "--protocol", "h2c"];
+    let load = scene.json(&flags);
+    assert_accounted(&load);
+    assert_eq!(load["outcomes"]["protocol"], 4, "{load:#}");
+    let sample = load["error_samples"]["protocol"].as_str().unwrap();
+    assert!(sample.contains("not SETTINGS"), "{sample}");
 }
 
 #[test]
 fn every_server_that_is_here_answers_each_request_rightly() {
-    let _alone = alone();
     let scene = Scene::new();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/interop.sh");
     let mut command = Command::new(script);

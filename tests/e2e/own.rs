@@ -79,7 +79,7 @@ fn check(server: &str, main: &str, workloads: &[&str]) {
          references = {{ yardstick = false, origin = false }}\n\
          [[contender]]\nname = \"ours\"\nserver = \"{server}\"\nconfig = \"etc/{main}\"\n\
          host = \"www.example.com\"\n{replace}\n\
-         [[load]]\nclients = 3\nwarmup = \"100ms\"\nduration = \"500ms\"\ntimeout = \"5s\"\n"
+         [[load]]\nclients = 3\nwarmup = \"100ms\"\nduration = \"300ms\"\ntimeout = \"5s\"\n"
     );
     scene.write("own.toml", &plan);
     let run = ["run", "./own.toml", "--library", "library", "--out", "own"];
@@ -117,27 +117,11 @@ fn check(server: &str, main: &str, workloads: &[&str]) {
 }
 
 #[test]
-fn a_configuration_of_nginx_is_measured_and_each_change_reported() {
+fn configurations_of_users_are_measured_and_each_change_reported() {
     check("nginx", "nginx.conf", &["page", "api"]);
-}
-
-#[test]
-fn a_configuration_of_caddy_is_measured_and_each_change_reported() {
     check("caddy", "Caddyfile", &["page", "api"]);
-}
-
-#[test]
-fn a_configuration_of_apache_is_measured_and_each_change_reported() {
     check("apache", "apache2.conf", &["page", "api"]);
-}
-
-#[test]
-fn a_configuration_of_haproxy_is_measured_and_each_change_reported() {
     check("haproxy", "haproxy.cfg", &["api"]);
-}
-
-#[test]
-fn a_configuration_of_lighttpd_is_measured_and_each_change_reported() {
     check("lighttpd", "lighttpd.conf", &["page", "api"]);
 }
 
@@ -323,16 +307,12 @@ fn bundled_configurations_open_the_counters_of_their_servers() {
 }
 
 #[test]
-fn nginx_is_asked_what_it_counted_where_it_answers() {
+fn servers_are_asked_what_they_counted_where_they_answer() {
     let config = "worker_processes 1;\nevents { worker_connections 64; }\nhttp {\n\
                   access_log off;\n\
                   server { listen 8080; location / { return 200 'Hello, world!'; } }\n\
                   server { listen 8081; location = /basic { stub_status; } }\n}\n";
     check_counters("nginx", config, "stub-status");
-}
-
-#[test]
-fn haproxy_is_asked_what_it_counted_where_it_answers() {
     let config = "defaults\n  mode http\n  timeout client 9s\n  timeout server 9s\n\
                   \x20 timeout connect 1s\nfrontend in\n  bind :8080\n\
                   \x20 http-request return status 200 content-type text/plain \

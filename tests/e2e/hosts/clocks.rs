@@ -54,6 +54,7 @@ fn assert_on_axis(usage: &Value, window_s: f64) {
     }
 }
 
+/// Alone, because readings must begin and end with the window.
 #[test]
 fn clocks_that_are_off_by_days_leave_everything_on_one_axis() {
     let _alone = alone();

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::lab::{Lab, Nature};
-use crate::support::processes;
 use crate::support::scene::{Running, Scene};
+use crate::support::{processes, wait_until};
 
 /// After the end of its input an agent is gone in half a second; this machine may be busy.
 const AFTER_END: Duration = Duration::from_secs(8);
@@ -20,177 +20,189 @@ struct Blow {
     server: &'static [&'static str],
     /// How.
     load: &'static [&'static str],
-    /// When, from the start of the agents on.
+    /// After so many packets to the server.
+    packets: u64,
+    /// And so long after them.
     after: Duration,
 }
 
-/// In the window: hello, clocks and the start take less, and the load takes longer.
+/// Checks are a few packets, so after a thousand the load is on. Its rate leaves the machine to
+/// others.
 const IN_WINDOW: Blow = Blow {
     server: &["yardstick"],
-    load: &["-c", "4", "-d", "9s"],
-    after: Duration::from_secs(5),
+    load: &["-r", "1k", "-c", "4", "--warmup", "0s", "-d", "4s"],
+    packets: 1_000,
+    after: Duration::ZERO,
 };
 const IN_WARMUP: Blow = Blow {
-    server: &["yardstick"],
-    load: &["-c", "4", "--warmup", "20s", "-d", "2s"],
-    after: Duration::from_millis(4000),
+    load: &["-r", "1k", "-c", "4", "--warmup", "60s", "-d", "2s"],
+    ..IN_WINDOW
 };
-/// After the window, while requests are followed to their ends: an answer takes 16 s.
+/// After the window, while requests are followed to their ends: an answer takes 16 s. Each client's
+/// connection takes two packets before the first request.
 const WHILE_STOPPING: Blow = Blow {
     server: &["origin", "--delay", "16s"],
     load: &["-r", "20", "-c", "300", "-d", "1s", "--timeout", "40s"],
-    after: Duration::from_secs(9),
+    packets: 600,
+    after: Duration::from_secs(3),
 };
 
-/// Strikes g1 in the window of a load from g1 and g2: g1 is lost for a reason of this `code`, and
-/// nothing is left on it `within` so long.
-#[track_caller]
-fn check(strike: impl Fn(&Lab<'_>, &Running<'_>), code: &str, within: Duration) {
-    check_at(&IN_WINDOW, strike, &[code], within);
+/// A lab of a server and two generators.
+fn lab(scene: &Scene) -> Option<Lab<'_>> {
+    let plain = Nature::default();
+    let lab = Lab::new(scene, &[("sut", plain), ("g1", plain), ("g2", plain)])?;
+    scene.write("lab.toml", &lab.file(&["g1", "g2"], false));
+    Some(lab)
 }
 
-/// The same at another time, for one of these reasons.
-#[track_caller]
-fn check_at(
-    blow: &Blow,
-    strike: impl Fn(&Lab<'_>, &Running<'_>),
-    codes: &[&str],
-    within: Duration,
-) {
-    let scene = Scene::new();
-    let plain = Nature::default();
-    let Some(lab) = Lab::new(&scene, &[("sut", plain), ("g1", plain), ("g2", plain)]) else {
-        return;
-    };
-    scene.write("lab.toml", &lab.file(&["g1", "g2"], false));
+/// Starts the server of a blow, and returns its URL.
+fn serve(lab: &Lab<'_>, blow: &Blow) -> String {
     let program = [env!("CARGO_BIN_EXE_bakeoff")];
-    let url = lab.serve_by("sut", &[&program, blow.server, &["--listen"]].concat());
-    let load = ["load", &url, "--hosts", "lab.toml", "--json"];
+    lab.serve_by("sut", &[&program, blow.server, &["--listen"]].concat())
+}
+
+/// Starts the load of a blow and waits for its time.
+fn load<'s>(lab: &Lab<'s>, blow: &Blow, url: &str) -> Running<'s> {
+    let before = lab.received("sut");
+    let load = ["load", url, "--hosts", "lab.toml", "--json"];
     let mut running = lab.start_home(&[&load[..], blow.load].concat());
-    running.wait_until("both agents run", |_| {
-        !lab.agents("g1").is_empty() && !lab.agents("g2").is_empty()
+    running.wait_until("it is under load", |_| {
+        lab.received("sut") > before + blow.packets
     });
     std::thread::sleep(blow.after);
-    let since = Instant::now();
-    strike(&lab, &running);
+    running
+}
+
+/// Nothing of g1 is left within so long after it was struck.
+#[track_caller]
+fn assert_gone(lab: &Lab<'_>, since: Instant, within: Duration, what: &str) {
     while !lab.agents("g1").is_empty() {
-        assert!(since.elapsed() < within, "an agent is left on g1");
+        assert!(since.elapsed() < within, "{what}: an agent is left on g1");
         std::thread::sleep(Duration::from_millis(10));
     }
-    eprintln!("{codes:?}: gone after {:?}", since.elapsed());
+}
+
+/// g1 is lost for one of these reasons, and what g2 measured is kept.
+#[track_caller]
+fn assert_lost(running: Running<'_>, lab: &Lab<'_>, codes: &[&str], what: &str) {
     let finished = running.finish().expect(4).says("host g1: ");
     let reported = serde_json::from_str::<serde_json::Value>(&finished.stdout).unwrap();
     let lost = reported["lost"].as_array().unwrap();
     assert_eq!(
         (lost.len(), &lost[0]["host"]),
         (1, &"g1".into()),
-        "{reported:#}"
+        "{what}: {reported:#}"
     );
     assert!(
         codes.iter().any(|code| lost[0]["code"] == *code),
-        "{reported:#}"
+        "{what}: {reported:#}"
     );
     assert!(
         reported.get("latency_ns").is_none(),
         "nothing stands for the whole load"
     );
     let kept = reported["generators"].as_array().unwrap();
-    assert_eq!((kept.len(), &kept[0]["host"]), (1, &"g2".into()));
-    assert!(kept[0]["load"]["requests"]["ok"].as_u64().unwrap() > 0);
-    assert!(lab.agents("g2").is_empty());
+    assert_eq!((kept.len(), &kept[0]["host"]), (1, &"g2".into()), "{what}");
+    assert!(
+        kept[0]["load"]["requests"]["ok"].as_u64().unwrap() > 0,
+        "{what}"
+    );
+    assert!(lab.agents("g2").is_empty(), "{what}");
 }
 
+/// What is done to a host of a load that home does.
+type Strike = fn(&Lab<'_>, &Running<'_>);
+
+/// One load after another, each with an end of its own; the last one is home's.
 #[test]
-fn an_ssh_that_is_killed_loses_its_host() {
-    let strike = |lab: &Lab<'_>, running: &Running<'_>| {
-        processes::signal(lab.ssh_to(running, "g1"), Signal::KILL);
-    };
-    check(strike, "ended", AFTER_END);
-}
-
-#[test]
-fn an_agent_that_is_killed_loses_its_host() {
-    let strike = |lab: &Lab<'_>, _: &Running<'_>| {
-        processes::signal(lab.agents("g1")[0], Signal::KILL);
-    };
-    check(strike, "ended", AFTER_END);
-}
-
-#[test]
-fn an_sshd_that_is_killed_loses_its_host() {
-    let strike = |lab: &Lab<'_>, _: &Running<'_>| {
-        let session = processes::parent(lab.agents("g1")[0]).expect("an sshd");
-        processes::signal(session, Signal::KILL);
-    };
-    check(strike, "ended", AFTER_END);
-}
-
-#[test]
-fn a_host_that_dies_is_lost() {
-    check(|lab, _| lab.kill("g1"), "ended", AFTER_END);
-}
-
-#[test]
-fn an_ssh_that_is_stopped_loses_its_host_by_silence() {
-    let strike = |lab: &Lab<'_>, running: &Running<'_>| {
-        processes::signal(lab.ssh_to(running, "g1"), Signal::STOP);
-    };
-    check(strike, "silent", AFTER_SILENCE);
-}
-
-#[test]
-fn a_link_that_is_down_loses_its_host_and_the_load_there_ends() {
-    // Whichever gives up first: ssh, which asks each 2 s, or home after 10 s.
-    check(|lab, _| lab.set_link("g1", "down"), "ended", AFTER_SILENCE);
-}
-
-/// Which side gives the link up first is the system's to say.
-const BY_LINK: [&str; 2] = ["ended", "silent"];
-
-#[test]
-fn a_link_that_goes_down_in_the_warm_up_loses_its_host() {
-    let down = |lab: &Lab<'_>, _: &Running<'_>| lab.set_link("g1", "down");
-    check_at(&IN_WARMUP, down, &BY_LINK, AFTER_SILENCE);
-}
-
-#[test]
-fn a_link_that_goes_down_after_the_window_loses_its_host() {
-    let down = |lab: &Lab<'_>, _: &Running<'_>| lab.set_link("g1", "down");
-    check_at(&WHILE_STOPPING, down, &BY_LINK, AFTER_SILENCE);
-}
-
-#[track_caller]
-fn check_home(signal: Signal, within: Duration) {
+fn a_host_whose_connection_ends_is_lost_and_nothing_runs_on() {
+    let strikes: [(&str, Strike); 4] = [
+        ("an ssh is killed", |lab, running| {
+            processes::signal(lab.ssh_to(running, "g1"), Signal::KILL);
+        }),
+        ("an agent is killed", |lab, _| {
+            processes::signal(lab.agents("g1")[0], Signal::KILL);
+        }),
+        ("an sshd is killed", |lab, _| {
+            let session = processes::parent(lab.agents("g1")[0]).expect("an sshd");
+            processes::signal(session, Signal::KILL);
+        }),
+        ("home is killed", |_, running| running.signal(Signal::KILL)),
+    ];
     let scene = Scene::new();
-    let plain = Nature::default();
-    let Some(lab) = Lab::new(&scene, &[("sut", plain), ("g1", plain)]) else {
+    let Some(lab) = lab(&scene) else {
         return;
     };
-    scene.write("lab.toml", &lab.file(&["g1"], false));
-    let url = lab.serve("sut");
-    let load = ["load", &url, "--hosts", "lab.toml", "-c", "4", "-d", "60s"];
-    let mut running = lab.start_home(&load);
-    running.wait_until("the agent runs", |_| !lab.agents("g1").is_empty());
-    std::thread::sleep(Duration::from_millis(1500));
+    let url = serve(&lab, &IN_WINDOW);
+    for (what, strike) in strikes {
+        let running = load(&lab, &IN_WINDOW, &url);
+        let since = Instant::now();
+        strike(&lab, &running);
+        assert_gone(&lab, since, AFTER_END, what);
+        if what == "home is killed" {
+            wait_until("no agent is left", || lab.is_empty());
+            running.finish().expect_signal(Signal::KILL);
+            scene.wait_for_end_of("ssh");
+        } else {
+            assert_lost(running, &lab, &["ended"], what);
+        }
+    }
+    let running = load(&lab, &IN_WINDOW, &url);
     let since = Instant::now();
-    running.signal(signal);
-    while !lab.is_empty() {
-        assert!(since.elapsed() < within, "an agent is left");
+    lab.kill("g1");
+    assert_gone(&lab, since, AFTER_END, "the host is killed");
+    assert_lost(running, &lab, &["ended"], "the host is killed");
+}
+
+/// Each in a lab of its own at the same time, because silence is waited for.
+#[test]
+fn a_host_that_is_silent_is_lost_and_nothing_runs_on() {
+    // Which side gives a link up first is the system's to say: ssh, which asks each 2 s, or home
+    // after 10 s.
+    const BY_LINK: [&str; 2] = ["ended", "silent"];
+    let down: Strike = |lab, _| lab.set_link("g1", "down");
+    let stop: Strike = |lab, running| {
+        processes::signal(lab.ssh_to(running, "g1"), Signal::STOP);
+    };
+    let blows: [(&str, &Blow, Strike, &[&str]); 4] = [
+        ("an ssh is stopped", &IN_WINDOW, stop, &["silent"]),
+        ("a link is down", &IN_WINDOW, down, &BY_LINK),
+        ("a link is down in the warm-up", &IN_WARMUP, down, &BY_LINK),
+        (
+            "a link is down after the window",
+            &WHILE_STOPPING,
+            down,
+            &BY_LINK,
+        ),
+    ];
+    let scenes = [(); 5].map(|()| Scene::new());
+    let mut labs = Vec::new();
+    for scene in &scenes {
+        let Some(lab) = lab(scene) else {
+            return;
+        };
+        labs.push(lab);
+    }
+    let mut struck = Vec::new();
+    for (lab, (what, blow, strike, codes)) in labs.iter().zip(blows) {
+        let running = load(lab, blow, &serve(lab, blow));
+        strike(lab, &running);
+        struck.push((lab, running, Instant::now(), what, codes));
+    }
+    let (of_home, scene) = (&labs[4], &scenes[4]);
+    let running = load(of_home, &IN_WARMUP, &serve(of_home, &IN_WARMUP));
+    running.signal(Signal::STOP);
+    let stopped = Instant::now();
+    for (lab, running, since, what, codes) in struck {
+        assert_gone(lab, since, AFTER_SILENCE, what);
+        assert_lost(running, lab, codes, what);
+    }
+    while !of_home.is_empty() {
+        assert!(stopped.elapsed() < AFTER_SILENCE, "home is stopped");
         std::thread::sleep(Duration::from_millis(10));
     }
-    eprintln!("home {signal:?}: gone after {:?}", since.elapsed());
     running.signal(Signal::KILL);
     running.finish().expect_signal(Signal::KILL);
     // It learns of the end over the network, which goes with the lab.
     scene.wait_for_end_of("ssh");
-}
-
-#[test]
-fn nothing_runs_on_after_home_is_killed() {
-    check_home(Signal::KILL, AFTER_END);
-}
-
-#[test]
-fn nothing_runs_on_after_home_is_stopped() {
-    check_home(Signal::STOP, AFTER_SILENCE);
 }

@@ -285,6 +285,15 @@ impl<'s> Lab<'s> {
         true
     }
 
+    /// Packets that a host has got over its link so far.
+    pub(crate) fn received(&self, name: &str) -> u64 {
+        let file = format!("/proc/{}/net/dev", self.host(name).init);
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let line = text.lines().find_map(|it| it.trim().strip_prefix("eth0:"));
+        let packets = line.and_then(|it| it.split_whitespace().nth(1)?.parse().ok());
+        packets.unwrap_or(0)
+    }
+
     /// Names of the processes in the networks of the lab that bakeoff has started there.
     pub(crate) fn ours(&self) -> Vec<String> {
         let network = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();

@@ -6,7 +6,7 @@ use super::lab::{Lab, Nature};
 use crate::support::files::{measured, trials};
 use crate::support::scene::Scene;
 use crate::support::servers::are_installed;
-use crate::support::{alone, wait_until};
+use crate::support::wait_until;
 
 /// A host that does not see the folder `etc` of the test, which home has.
 const APART: Nature = Nature {
@@ -66,7 +66,6 @@ const RUN: [&str; 8] = [
 
 #[test]
 fn a_configuration_goes_to_the_servers_host_with_what_it_names() {
-    let _alone = alone();
     let scene = Scene::new();
     write(&scene, "nginx.conf", MAIN);
     write(&scene, "limits.conf", "keepalive_requests 5000;\n");
@@ -109,7 +108,6 @@ fn a_configuration_goes_to_the_servers_host_with_what_it_names() {
 
 #[test]
 fn what_lies_elsewhere_must_be_on_the_servers_host_and_is_named() {
-    let _alone = alone();
     let scene = Scene::new();
     let main = |include: &str| {
         format!(
@@ -138,7 +136,6 @@ fn what_lies_elsewhere_must_be_on_the_servers_host_and_is_named() {
 /// A port that the file says is kept, so one that somebody has is a failure of that host.
 #[test]
 fn a_port_that_is_taken_on_the_servers_host_is_named_with_it() {
-    let _alone = alone();
     let scene = Scene::new();
     write(
         &scene,

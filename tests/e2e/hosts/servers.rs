@@ -96,7 +96,7 @@ fn servers_run_on_one_host_and_their_upstream_on_another() {
             &scene,
             &contenders,
             "synthetic\", \"proxy",
-            "duration = \"700ms\"",
+            "duration = \"500ms\"",
         ),
     );
     let finished = lab.start_home(&run("record")).finish();
@@ -216,6 +216,8 @@ fn commands_and_running_servers_are_those_of_the_servers_host() {
         assert_eq!(seconds_of(&trial["usage"], "engine"), 0, "{trees:#}");
         assert!(seconds_of(&trial["usage"], "bakeoff") > 1, "{trees:#}");
     }
+    // One generator's links are measured sooner than those of two.
+    scene.write("lab.toml", &lab.file(&["g1"], false));
     let command = format!(
         "{} yardstick --listen 0.0.0.0:{{port}}",
         env!("CARGO_BIN_EXE_bakeoff")
@@ -305,44 +307,41 @@ fn roles_may_be_on_any_hosts() {
     wait_until("nothing is left on any host", || left(&lab).is_empty());
 }
 
-/// Strikes the host of the server in the window of the first of two trials. The trial has failed,
-/// the host is named, and `within` so long nothing is left on it. The second trial ends as
-/// `second`, and what comes `then` is checked.
-#[track_caller]
-fn check(
-    strike: impl Fn(&Lab<'_>, &Running<'_>),
-    within: Duration,
-    second: &str,
-    then: impl Fn(&Lab<'_>, &Scene),
-) {
-    let scene = Scene::new();
-    if !are_installed(&scene, &["nginx"]) {
-        return;
-    }
-    let Some(lab) = lab(&scene) else {
-        return;
-    };
+/// What is said of a host that is not reached again, and of the record that goes on.
+const GONE: &str = "host sut was lost and cannot be reached again: ";
+const GOES_ON: &str = "`bakeoff run --resume record --hosts lab.toml` goes on";
+
+/// A campaign of nginx with these workloads on a lab, whose windows last 3 s.
+fn campaign<'s>(lab: &Lab<'s>, scene: &Scene, workloads: &[&str], rest: &str) -> Running<'s> {
     let contenders = [("web", "nginx", "default")];
-    scene.write(
-        "plan.toml",
-        &plan_here(
-            &scene,
-            &contenders,
-            "synthetic\", \"html-small",
-            "duration = \"4s\"",
-        ),
-    );
-    let mut running = lab.start_home(&run("record"));
+    let workloads = workloads.join("\", \"");
+    let text = plan_here(scene, &contenders, &workloads, "duration = \"3s\"");
+    let rest = format!("rest = \"{rest}\"");
+    scene.write("plan.toml", &text.replace("rest = \"0s\"", &rest));
+    lab.start_home(&run("record"))
+}
+
+/// Waits until so many trials are recorded and the server of the next one is under load: checks
+/// are a few packets.
+#[track_caller]
+fn wait_for_load(lab: &Lab<'_>, scene: &Scene, running: &mut Running<'_>, recorded: usize) {
+    let record = scene.path("record");
     running.wait_until("the server runs", |_| {
-        scene.path("record/plan.json").exists()
+        record.join("plan.json").exists()
+            && trials(&record).len() == recorded
             && lab.left_on("sut").iter().any(|it| it.starts_with("nginx"))
     });
-    // Into the window: checks, clocks and the start take less, and the load takes longer.
-    std::thread::sleep(Duration::from_millis(2500));
+    let before = lab.received("sut");
+    running.wait_until("it is under load", |_| lab.received("sut") > before + 3_000);
+}
+
+/// Strikes the host of the server; `within` so long nothing that ran there is left.
+#[track_caller]
+fn strike(lab: &Lab<'_>, within: Duration, strike: impl FnOnce()) {
     let since = Instant::now();
-    // Of the second trial there is something again, so that it is the first that is looked for.
+    // Of the next trial there is something again, so that it is the first that is looked for.
     let struck = lab.numbers_on("sut");
-    strike(&lab, &running);
+    strike();
     while struck.iter().any(|pid| processes::exists(*pid)) {
         assert!(
             since.elapsed() < within,
@@ -351,22 +350,15 @@ fn check(
         );
         std::thread::sleep(Duration::from_millis(10));
     }
-    eprintln!("gone after {:?}", since.elapsed());
-    let finished = running.finish();
-    let finished = match second {
-        "measured" => finished.expect_measured(),
-        _ => finished.expect(4).says(GONE).says(GOES_ON),
-    };
-    let trials = trials(&scene.path("record"));
-    let (first, last) = (&trials[0], &trials[1]);
-    assert_eq!(
-        first["end"]["kind"], "failed",
-        "{:#} {finished:#?}",
-        first["end"]
-    );
-    let cause = first["end"]["cause"].as_str().unwrap();
+}
+
+/// The trial has failed, the host is named, and what the generators measured is kept.
+#[track_caller]
+fn assert_lost(trial: &Value, lab: &Lab<'_>) {
+    assert_eq!(trial["end"]["kind"], "failed", "{:#}", trial["end"]);
+    let cause = trial["end"]["cause"].as_str().unwrap();
     assert!(cause.starts_with("host sut was lost: "), "{cause}");
-    let lost = first["hosts"]["lost"].as_array().unwrap();
+    let lost = trial["hosts"]["lost"].as_array().unwrap();
     assert_eq!(
         (lost.len(), &lost[0]["host"]),
         (1, &"sut".into()),
@@ -376,20 +368,14 @@ fn check(
         !lost[0].to_string().contains(&lab.address("sut")),
         "{lost:?}"
     );
-    let parts = first["hosts"]["generators"].as_array().unwrap();
+    let parts = trial["hosts"]["generators"].as_array().unwrap();
     assert_eq!(parts.len(), 2, "what the generators measured is kept");
-    assert_eq!(
-        last["end"]["kind"], second,
-        "{:#} {finished:#?}",
-        last["end"]
-    );
-    then(&lab, &scene);
-    wait_until("nothing is left on any host", || left(&lab).is_empty());
 }
 
-/// Nobody asks hosts for anything between two trials, and none of them fails for what happens then.
+/// Between the first and the second trial nobody asks hosts for anything, so that none fails for
+/// what happens then. Then an ssh is killed under load, and an agent in the trial after it.
 #[test]
-fn hosts_that_are_lost_between_two_trials_lose_none_of_them() {
+fn a_connection_to_the_server_that_is_killed_loses_its_trial_and_not_the_next() {
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -397,11 +383,8 @@ fn hosts_that_are_lost_between_two_trials_lose_none_of_them() {
     let Some(lab) = lab(&scene) else {
         return;
     };
-    let contenders = [("web", "nginx", "default")];
-    let workloads = "synthetic\", \"html-small";
-    let text = plan_here(&scene, &contenders, workloads, "duration = \"500ms\"");
-    scene.write("plan.toml", &text.replace("rest = \"0s\"", "rest = \"6s\""));
-    let mut running = lab.start_home(&run("record"));
+    let workloads = ["synthetic", "html-small", "html-large", "gzip"];
+    let mut running = campaign(&lab, &scene, &workloads, "3s");
     let record = scene.path("record");
     running.wait_until("the first trial is recorded", |_| {
         !trials(&record).is_empty()
@@ -409,57 +392,74 @@ fn hosts_that_are_lost_between_two_trials_lose_none_of_them() {
     for name in ["g2", "sut"] {
         processes::signal(lab.ssh_to(&running, name), Signal::KILL);
     }
-    running.finish().expect_measured();
-    let ends: Vec<Value> = trials(&record)
-        .iter()
-        .map(|trial| trial["end"]["kind"].clone())
-        .collect();
-    assert_eq!(ends, ["measured", "measured"]);
-    wait_until("nothing is left on any host", || left(&lab).is_empty());
-}
-
-/// What is said of a host that is not reached again, and of the record that goes on.
-const GONE: &str = "host sut was lost and cannot be reached again: ";
-const GOES_ON: &str = "`bakeoff run --resume record --hosts lab.toml` goes on";
-
-#[test]
-fn an_ssh_to_the_server_that_is_killed_loses_the_trial_and_not_the_next() {
-    let strike = |lab: &Lab<'_>, running: &Running<'_>| {
-        processes::signal(lab.ssh_to(running, "sut"), Signal::KILL);
-    };
-    check(strike, AFTER_END, "measured", |_, _| {});
-}
-
-#[test]
-fn an_agent_of_the_server_that_is_killed_takes_the_server_with_it() {
-    let strike = |lab: &Lab<'_>, _: &Running<'_>| {
+    wait_for_load(&lab, &scene, &mut running, 1);
+    strike(&lab, AFTER_END, || {
+        processes::signal(lab.ssh_to(&running, "sut"), Signal::KILL);
+    });
+    wait_for_load(&lab, &scene, &mut running, 2);
+    strike(&lab, AFTER_END, || {
         for agent in lab.agents("sut") {
             processes::signal(agent, Signal::KILL);
         }
-    };
-    check(strike, AFTER_END, "measured", |_, _| {});
+    });
+    running.finish().expect_measured();
+    let trials = trials(&record);
+    let ends: Vec<&Value> = trials.iter().map(|trial| &trial["end"]["kind"]).collect();
+    assert_eq!(ends, ["measured", "failed", "failed", "measured"]);
+    for trial in &trials[1..3] {
+        assert_lost(trial, &lab);
+    }
+    wait_until("nothing is left on any host", || left(&lab).is_empty());
 }
 
+/// Two campaigns at the same time: the host of one is killed, the link of the other is down. The
+/// trial that could not begin is measured once the host is back and the record goes on.
 #[test]
-fn a_host_of_the_server_that_is_killed_is_named() {
-    let kill = |lab: &Lab<'_>, _: &Running<'_>| lab.kill("sut");
-    check(kill, AFTER_END, "interrupted", |_, _| {});
-}
-
-/// The trial that could not begin is measured once the host is back and the record goes on.
-#[test]
-fn a_link_to_the_server_that_is_down_ends_the_server_after_silence() {
-    let down = |lab: &Lab<'_>, _: &Running<'_>| lab.set_link("sut", "down");
-    let go_on = |lab: &Lab<'_>, scene: &Scene| {
-        lab.set_link("sut", "up");
-        let left = trials(&scene.path("record"));
-        let resume = ["run", "--resume", "record", "--hosts", "lab.toml"];
-        lab.start_home(&resume).finish().expect_measured();
-        let all = trials(&scene.path("record"));
-        assert_eq!(all.len(), left.len() + 1, "the other was not tried again");
-        let (again, missing) = (&all[left.len()], &left[left.len() - 1]);
-        assert_eq!(again["id"], missing["id"]);
-        assert_eq!(again["end"]["kind"], "measured", "{:#}", again["end"]);
-    };
-    check(down, AFTER_SILENCE, "interrupted", go_on);
+fn a_host_of_the_server_that_is_not_reached_again_ends_the_campaign() {
+    let scenes = [(); 2].map(|()| Scene::new());
+    if !are_installed(&scenes[0], &["nginx"]) {
+        return;
+    }
+    let mut labs = Vec::new();
+    for scene in &scenes {
+        let Some(lab) = lab(scene) else {
+            return;
+        };
+        labs.push(lab);
+    }
+    let strikes: [(fn(&Lab<'_>), Duration); 2] = [
+        (|lab| lab.kill("sut"), AFTER_END),
+        (|lab| lab.set_link("sut", "down"), AFTER_SILENCE),
+    ];
+    let workloads = ["synthetic", "html-small"];
+    let mut struck = Vec::new();
+    for ((lab, scene), (blow, within)) in labs.iter().zip(&scenes).zip(strikes) {
+        let mut running = campaign(lab, scene, &workloads, "0s");
+        wait_for_load(lab, scene, &mut running, 0);
+        strike(lab, within, || blow(lab));
+        struck.push(running);
+    }
+    for ((running, lab), scene) in struck.into_iter().zip(&labs).zip(&scenes) {
+        running.finish().expect(4).says(GONE).says(GOES_ON);
+        let trials = trials(&scene.path("record"));
+        assert_lost(&trials[0], lab);
+        assert_eq!(trials[1]["end"]["kind"], "interrupted", "{:#}", trials[1]);
+    }
+    let (lab, scene) = (&labs[1], &scenes[1]);
+    lab.set_link("sut", "up");
+    let left_off = trials(&scene.path("record"));
+    let resume = ["run", "--resume", "record", "--hosts", "lab.toml"];
+    lab.start_home(&resume).finish().expect_measured();
+    let all = trials(&scene.path("record"));
+    assert_eq!(
+        all.len(),
+        left_off.len() + 1,
+        "the other was not tried again"
+    );
+    let (again, missing) = (&all[left_off.len()], &left_off[left_off.len() - 1]);
+    assert_eq!(again["id"], missing["id"]);
+    assert_eq!(again["end"]["kind"], "measured", "{:#}", again["end"]);
+    for lab in &labs {
+        wait_until("nothing is left on any host", || left(lab).is_empty());
+    }
 }
