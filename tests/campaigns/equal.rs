@@ -79,8 +79,8 @@ fn each_inequality_is_named_before_the_load_that_it_would_spoil() {
         assert_eq!(found, codes, "{name}");
         assert!(summary.contains(words), "no `{words}` in {summary}");
         if !words.is_empty() {
-            let later = place("r1-plain-proxy").max(place(&format!("r1-{name}-proxy")));
-            assert!(place(words) < later, "{name}: {}", run.stderr);
+            let round = place("round 1/1 proxy-h1-tls");
+            assert!(place(words) < round, "{name}: {}", run.stderr);
         }
     }
     for trial in scene.trials("record") {
