@@ -260,9 +260,9 @@ impl<'p> Experiments<'p> {
 
 /// What experiments are made with.
 #[derive(Debug)]
-pub struct Means {
+pub struct Means<'s> {
     /// Where servers are started: this machine, or an invented one.
-    pub site: Box<dyn Site>,
+    pub site: &'s mut dyn Site,
     /// What carries out loads; `None` for the engine of this process.
     pub generators: Option<Box<dyn Generators>>,
     /// Set to end the running trial cleanly and keep those before it.
@@ -277,7 +277,7 @@ pub struct Means {
 pub fn confirm(
     experiments: &Experiments<'_>,
     folder: &mut RecordFolder,
-    means: &mut Means,
+    means: &mut Means<'_>,
     earlier: &[TrialRecord],
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<CampaignEnd, ConductError> {

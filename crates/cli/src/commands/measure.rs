@@ -34,6 +34,7 @@ mod load_together;
 mod made;
 mod overload;
 mod own_file;
+mod places;
 mod plan;
 mod plan_notes;
 mod race;

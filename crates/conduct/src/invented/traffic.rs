@@ -88,6 +88,33 @@ struct Asked {
     negotiated: Negotiated,
 }
 
+impl Asked {
+    fn of(server: &Server, order: &LoadOrder<'_>, threads: u32) -> Self {
+        let trial = order.trial;
+        let first = trial.workload.requests.first();
+        let protocol = trial.workload.protocol;
+        let scheme = if protocol.is_secure() {
+            "https"
+        } else {
+            "http"
+        };
+        Self {
+            load: trial.load.clone(),
+            shape: match &trial.ramp {
+                None => RateShape::Level,
+                Some(ramp) => RateShape::Steps {
+                    then_per_s: ramp.then_per_s.clone(),
+                },
+            },
+            seed: order.seed,
+            threads,
+            url: format!("{scheme}://{}{}", order.reached.address, first.path),
+            body_bytes: server.fetched(first, protocol, 0).check.body_bytes,
+            negotiated: server.negotiated(protocol),
+        }
+    }
+}
+
 impl Traffic {
     /// The load on a server.
     pub(super) fn new(server: &Server, order: &LoadOrder<'_>, threads: u32) -> Self {
@@ -127,8 +154,6 @@ impl Traffic {
             }
         };
         let dies_s = [server.fate.dies_s, crash_s].into_iter().flatten();
-        let first = trial.workload.requests.first();
-        let protocol = trial.workload.protocol;
         Self {
             length_s: parts.iter().map(|part| part.length_s).sum(),
             dies_s: dies_s.reduce(f64::min),
@@ -138,29 +163,7 @@ impl Traffic {
             late,
             machine: server.machine,
             keeps_clients: server.work.keeps_clients,
-            asked: Asked {
-                load: load.clone(),
-                shape: match &trial.ramp {
-                    None => RateShape::Level,
-                    Some(ramp) => RateShape::Steps {
-                        then_per_s: ramp.then_per_s.clone(),
-                    },
-                },
-                seed: order.seed,
-                threads,
-                url: format!(
-                    "{}://{}{}",
-                    if protocol.is_secure() {
-                        "https"
-                    } else {
-                        "http"
-                    },
-                    order.reached.address,
-                    first.path
-                ),
-                body_bytes: server.fetched(first, protocol, 0).check.body_bytes,
-                negotiated: server.negotiated(protocol),
-            },
+            asked: Asked::of(server, order, threads),
         }
     }
 
@@ -224,21 +227,7 @@ impl Traffic {
                 written: completed * HEAD_BYTES,
                 body: ok * asked.body_bytes,
             },
-            connections: Connections {
-                opened: if self.keeps_clients {
-                    self.clients
-                } else {
-                    completed
-                },
-                failed: outcomes.of(Outcome::Refused),
-                reused: if self.keeps_clients { ok } else { 0 },
-                handshakes_full: asked
-                    .negotiated
-                    .tls_version
-                    .as_ref()
-                    .map_or(0, |_| self.clients),
-                ..Connections::default()
-            },
+            connections: self.connections(&outcomes),
             negotiated: asked.negotiated.clone(),
             engine: self.engine(measured_s),
             intervals: parts.iter().map(|part| part.interval()).collect(),
@@ -255,6 +244,22 @@ impl Traffic {
             bodies_checked: ok / 16,
             outcomes,
             ..LoadResult::empty(asked.load.clone(), measured_s)
+        }
+    }
+
+    fn connections(&self, outcomes: &OutcomeCounts) -> Connections {
+        let (completed, ok) = (outcomes.completed(), outcomes.of(Outcome::Ok));
+        let (opened, reused) = match self.keeps_clients {
+            true => (self.clients, ok),
+            false => (completed, 0),
+        };
+        let is_secure = self.asked.negotiated.tls_version.is_some();
+        Connections {
+            opened,
+            failed: outcomes.of(Outcome::Refused),
+            reused,
+            handshakes_full: if is_secure { opened } else { 0 },
+            ..Connections::default()
         }
     }
 

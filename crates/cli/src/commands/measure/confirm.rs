@@ -2,36 +2,31 @@
 
 use std::path::Path;
 
-use bakeoff_conduct::{CampaignEnd, Event, Experiments, Suspicion, confirm as conduct};
+use bakeoff_conduct::{CampaignEnd, Event, Experiments, Means, Suspicion, confirm as conduct};
 use bakeoff_plan::Plan;
 use bakeoff_record::{CONFIRM_FOLDER, Machine, Record, RecordFolder, TrialRecord};
 use bakeoff_report::Redaction;
 
+use super::places::Places;
+use super::run::Destination;
 use crate::commands::folder_error;
 use crate::display::{Display, LineFor, spoken};
+use crate::interrupt::Interrupt;
 use crate::standings::Standings;
 use crate::{exit, output};
 
 /// Experiments of a campaign, at the most: each takes eighteen trials.
 const EXPERIMENTS_MAX: usize = 12;
 
-/// What the experiments need besides the record.
-pub(super) struct Means {
-    /// Those of the rounds before them.
-    pub(super) of_rounds: bakeoff_conduct::Means,
-    /// Processors of this process before its rounds.
-    pub(super) allowed: Vec<usize>,
-    pub(super) redaction: Redaction,
-}
-
 /// Puts each suspected bottleneck of the record at `path` to the test once its rounds are complete,
-/// in a record within it.
+/// in a record within it, where flags ask for that.
 pub(super) fn after(
     end: CampaignEnd,
     path: &Path,
-    mut means: Means,
+    places: &mut Places,
+    (destination, interrupt, redaction): (&Destination, &Interrupt, Redaction),
 ) -> anyhow::Result<CampaignEnd> {
-    if end != CampaignEnd::Complete {
+    if end != CampaignEnd::Complete || !destination.confirm {
         return Ok(end);
     }
     let record = Record::read(path).map_err(folder_error)?;
@@ -41,7 +36,7 @@ pub(super) fn after(
         output::note("nothing to confirm: no bottleneck is suspected that can be put to the test");
         return Ok(CampaignEnd::Complete);
     }
-    let experiments = Experiments::new(&plan, &suspicions, means.allowed);
+    let experiments = Experiments::new(&plan, &suspicions, places.roles.allowed.clone());
     let expected = experiments.expected();
     output::note(&format!(
         "confirming {} of what limits contenders: {} more trials, about {}",
@@ -51,16 +46,21 @@ pub(super) fn after(
     ));
     let (mut folder, earlier) = folder(&path.join(CONFIRM_FOLDER), &plan, &record.machine)?;
     // A program that has changed since is found when it is held to the one of the rounds.
-    let fixed = means.of_rounds.site.fix_programs(&plan, &record.trials);
+    let fixed = places.site.fix_programs(&plan, &record.trials);
     fixed.map_err(exit::usage)?;
     let standings = Standings::new(&plan, &[]);
     // Its trials are in no blocks.
-    let mut display = Display::new(standings, LineFor::Trial, means.redaction);
+    let mut display = Display::new(standings, LineFor::Trial, redaction);
     let mut on_event = |event: Event<'_>| display.show(&event);
+    let mut means = Means {
+        generators: places.generators(interrupt),
+        site: &mut *places.site,
+        stop: interrupt.flag(),
+    };
     let end = conduct(
         &experiments,
         &mut folder,
-        &mut means.of_rounds,
+        &mut means,
         &earlier,
         &mut on_event,
     );

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use bakeoff_conduct::{Generators, INVENTED, Invented};
+use bakeoff_conduct::{INVENTED, Invented};
 use bakeoff_plan::Plan;
 use bakeoff_record::Record;
 
@@ -31,21 +31,11 @@ pub(super) fn asked_for(interrupt: &Interrupt, plan: &Plan) -> anyhow::Result<Op
 }
 
 /// Refuses to go on with what was measured on an invented machine, and the other way round.
-pub(super) fn refuse_to_mix(
-    resumed: Option<&Record>,
-    invented: Option<&Invented>,
-) -> anyhow::Result<()> {
-    let is_other = |record: &Record| (record.machine.host == INVENTED) != invented.is_some();
-    match resumed.is_some_and(is_other) {
-        true => Err(exit::usage(format!(
-            "a record of an invented machine goes on with {FILE} alone, and no other one does"
-        ))),
-        false => Ok(()),
+pub(super) fn refuse_to_mix(resumed: &Record) -> anyhow::Result<()> {
+    if (resumed.machine.host == INVENTED) == is_asked_for() {
+        return Ok(());
     }
-}
-
-/// What carries out its loads.
-pub(super) fn generators(invented: &Option<Invented>) -> Option<Box<dyn Generators>> {
-    let invented = invented.clone()?;
-    Some(Box::new(invented))
+    Err(exit::usage(format!(
+        "a record of an invented machine goes on with {FILE} alone, and no other one does"
+    )))
 }

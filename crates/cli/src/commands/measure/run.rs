@@ -6,22 +6,19 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use bakeoff_conduct::{
-    CampaignEnd, Event, Here, Invented, Means, Options, Roles, Site, SiteError,
-    carry_out as conduct,
-};
+use bakeoff_conduct::{CampaignEnd, Event, Options, Roles, Site, SiteError, carry_out as conduct};
 use bakeoff_plan::{Overrides, Plan, RoundsAsked};
 use bakeoff_record::{
-    FolderError, MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialRecord, Warning, When,
-    replace_private, shell_path,
+    FolderError, Machine, Record, RecordFolder, TrialRecord, Warning, When, replace_private,
+    shell_path,
 };
 use bakeoff_report::{Redaction, UnequalWork};
 
 use super::findings::refuse_what_cannot_run;
 use super::gated::Gated;
-use super::run_hosts::{Campaign, Far};
+use super::places::Places;
+use super::run_hosts::Far;
 use super::saved_plan::SavedPlan;
 use super::{confirm, ending, find, first, invented, overload, plan_notes, resumed, saved_plan};
 use crate::campaigns::{Place, WhileOthersRun};
@@ -172,24 +169,11 @@ pub(super) fn campaign(
     let scratch = RunFolder::make()?;
     let earlier = resumed.as_ref().map(|(_, record)| record.trials.as_slice());
     let earlier = earlier.unwrap_or_default();
-    let invented = invented::asked_for(&interrupt, &plan)?;
-    invented::refuse_to_mix(
-        resumed.as_ref().map(|(_, record)| record),
-        invented.as_ref(),
-    )?;
     let of_this_run = (&scratch, &interrupt);
-    let (far, roles, site) = match &invented {
-        Some(invented) => (
-            None,
-            invented.roles().clone(),
-            Box::new(invented.clone()) as _,
-        ),
-        None => sites(destination, (&plan, earlier), library, of_this_run)?,
-    };
+    let mut places = Places::of(destination, (&plan, earlier), library, of_this_run)?;
     let place_is_new = resumed.is_none();
     let _record_place = place_is_new.then(|| RecordPlace::make(&path)).transpose()?;
-    site.fix_programs(&plan, earlier).map_err(not_asked)?;
-    let findings = site.preflight(&plan).map_err(not_asked)?;
+    let findings = places.findings(&plan, earlier)?;
     if interrupt.came() {
         output::note("interrupted before the first trial");
         return Ok(exit::INTERRUPTED);
@@ -198,47 +182,32 @@ pub(super) fn campaign(
     refuse_what_cannot_run(&plan, &findings, &redaction)?;
     let saved = SavedPlan::write(&plan.to_toml(), save_plan.as_deref())?;
     let plan = match earlier.is_empty() {
-        true => first::look(plan, &findings, answering_least, &*site, &redaction)?,
+        true => first::look(plan, &findings, answering_least, &*places.site, &redaction)?,
         false => plan,
     };
-    let machine = machine(far.as_ref(), invented.as_ref());
+    let machine = places.machine();
     destination.gated.refuse_unlike(&machine, &plan)?;
     plan_notes::print(&plan, &redaction);
     let (mut folder, earlier) = folder(resumed, &path, &plan, &machine)?;
     saved.keep();
-    if let Some(addresses) = far.as_ref().and_then(Far::addresses) {
+    if let Some(addresses) = places.far.as_ref().and_then(Far::addresses) {
         folder.hide(addresses.clone());
     }
-    let (allowed, generators) = (roles.allowed.clone(), invented::generators(&invented));
     let options = Options {
         stop: interrupt.flag(),
         earlier,
-        roles,
-        generators: match &far {
-            Some(far) => Some(far.measured(&|| interrupt.came())),
-            None => invented::generators(&invented),
-        },
+        roles: places.roles.clone(),
+        generators: places.generators(&interrupt),
         warnings: place.others.iter().map(disturbed_by).collect(),
     };
     let resume = resumed::command(&plan, &path, destination, library);
     let kept = format!("what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&format!("interrupted; {kept}"));
     let shown = (&destination.gated, (redaction.clone(), endpoint));
-    let mut end = measure(&plan, &mut folder, &*site, options, shown)?;
-    if destination.confirm {
-        let of_rounds = Means {
-            site,
-            generators,
-            stop: interrupt.flag(),
-        };
-        let means = confirm::Means {
-            of_rounds,
-            allowed,
-            redaction,
-        };
-        end = confirm::after(end, &path, means)?;
-    }
-    if let Some(far) = far.filter(|_| end == CampaignEnd::Complete) {
+    let end = measure(&plan, &mut folder, &*places.site, options, shown)?;
+    let asked = (destination, &interrupt, redaction);
+    let end = confirm::after(end, &path, &mut places, asked)?;
+    if let Some(far) = places.far.filter(|_| end == CampaignEnd::Complete) {
         let links = far.links(When::After, &|| interrupt.came());
         folder.keep_links(links).map_err(folder_error)?;
     }
@@ -256,7 +225,10 @@ fn refuse_at_once(destination: &Destination, asked: &Asked, path: &Path) -> anyh
     saved_plan::refuse_taken(asked.save_plan.as_deref())?;
     match resumed {
         // First, as processors of another host may not be there here.
-        Some((_, record)) => resumed::refuse_elsewhere(path, record, destination)?,
+        Some((_, record)) => {
+            invented::refuse_to_mix(record)?;
+            resumed::refuse_elsewhere(path, record, destination)?;
+        }
         None if RecordFolder::is_at(path).map_err(folder_error)? => {
             return Err(folder_error(FolderError::Exists(path.to_owned())));
         }
@@ -270,50 +242,6 @@ fn refuse_at_once(destination: &Destination, asked: &Asked, path: &Path) -> anyh
     }
     report::refuse_files(destination.format)?;
     destination.gated.refuse_what_fits_nothing(plan)
-}
-
-/// The hosts of a file, the processors of the roles that are here, and where contestants run.
-fn sites(
-    destination: &Destination,
-    (plan, earlier): (&Plan, &[TrialRecord]),
-    library: &Folder,
-    (scratch, interrupt): (&RunFolder, &Interrupt),
-) -> anyhow::Result<(Option<Far>, Roles, Box<dyn Site>)> {
-    let servers = library.servers_folder();
-    let with = Campaign {
-        plan,
-        servers: servers.as_deref(),
-        folder: scratch.path(),
-        earlier,
-        shows_addresses: destination.far.addresses,
-    };
-    let far = destination
-        .far
-        .hosts
-        .as_deref()
-        .map(|file| Far::open(file, &with));
-    let far = far.transpose()?;
-    let pinning = match &far {
-        Some(far) => far.pinning_here(&plan.pinning),
-        None => plan.pinning.clone(),
-    };
-    let roles = Roles::divide(&pinning).map_err(exit::usage)?;
-    let listening = far.as_ref().map(Far::listening).unwrap_or_default();
-    let (bakeoff, stage) = scratch.stage_at(library.servers(), listening)?;
-    let here = Here {
-        stage: Arc::new(stage),
-        bakeoff,
-        folder: scratch.path().to_owned(),
-        roles: roles.clone(),
-        seed: plan.seed,
-        stop: interrupt.flag(),
-        programs: Default::default(),
-    };
-    let site = match &far {
-        Some(far) => far.site(here),
-        None => Box::new(here),
-    };
-    Ok((far, roles, site))
 }
 
 /// The exit of a site that did not do what it was asked before the first trial.
@@ -576,24 +504,6 @@ fn print(
     // The campaign has an exit code of its own.
     report::gaps(report, destination.format);
     Ok(())
-}
-
-/// The machine that servers run on, and how this campaign was begun.
-fn machine(far: Option<&Far>, invented: Option<&Invented>) -> Machine {
-    let servers = far.and_then(Far::machine);
-    let here = || {
-        let here = bakeoff_probe::machine();
-        invented.map_or(here.clone(), |invented| invented.machine(here))
-    };
-    Machine {
-        schema: MACHINE_SCHEMA.to_owned(),
-        bakeoff: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args_os()
-            .map(|argument| argument.to_string_lossy().into_owned())
-            .collect(),
-        started_at: jiff::Timestamp::now().to_string(),
-        ..servers.unwrap_or_else(here)
-    }
 }
 
 /// `bakeoff-results/PLAN-TIME`, in UTC.
