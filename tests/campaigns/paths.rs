@@ -1,5 +1,5 @@
-//! Files that plans and workloads name, and folders that records go to: which ones are read or made,
-//! and which ones are refused at once.
+//! Files that plans and workloads name, and folders that records go to: which ones are read or
+//! made, and which ones are refused at once.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! `bakeoff install` that is ended, that waits, on a full disk, and with the real pip.
 //!
-//! Scripts stand for the tools; what a script was asked is kept in a file beside it. What is said of
-//! packages that are missing, damaged or altered is in `tests/campaigns/install.rs`.
+//! Scripts stand for the tools; what a script was asked is kept in a file beside it. Messages about
+//! packages that are missing, damaged or altered are tested in `tests/campaigns/install.rs`.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;

@@ -142,7 +142,8 @@ fn ctrl_c_ends_what_comes_before_a_load() {
         (
             "the look at what a server does",
             Stuck {
-                script: "stuck = lambda n, head: b'Connection: close' not in head\nserve(answer=counted)",
+                script: "stuck = lambda n, head: b'Connection: close' not in head\n\
+                         serve(answer=counted)",
                 ..STUCK
             },
         ),
@@ -181,7 +182,8 @@ fn ctrl_c_ends_a_load_and_what_comes_after_it() {
         (
             "the wait for a server to stop",
             Stuck {
-                script: "signal.signal(signal.SIGTERM, lambda *_: open('REACHED', 'w').close())\nserve()",
+                script: "signal.signal(signal.SIGTERM, lambda *_: open('REACHED', 'w').close())\n\
+                         serve()",
                 ..STUCK
             },
         ),

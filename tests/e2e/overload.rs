@@ -1,5 +1,5 @@
-//! `bakeoff overload` with servers that close their port, or whose worker ends and is started again.
-//! The other ways to fail, what is said of them and how it goes on are in `tests/campaigns`.
+//! `bakeoff overload` with servers that close their port, or whose worker ends and is started
+//! again. The other ways to fail, what is said of them and how it goes on are in `tests/campaigns`.
 
 use serde_json::Value;
 

@@ -10,7 +10,7 @@ use crate::rules::Offence;
 /// How often each part of the project says `unsafe`. Lowered with each that goes. One more needs
 /// a reason that a reviewer accepts, and is raised here by hand, in the same commit.
 const COUNTS: [(&str, usize); 6] = [
-    ("crates/load", 9),
+    ("crates/load", 14),
     ("crates/origin", 1),
     ("crates/probe", 3),
     ("crates/stage", 18),

@@ -6,7 +6,7 @@
 //! it guards. Unequal work of contenders is reported as a possible cause of a difference
 //! ([`equivalences`]).
 //!
-//! [`reference()`] writes `docs/checks.md`: every check with its requirement (R1 to R41) and limits.
+//! [`reference()`] writes `docs/checks.md`: each check, its requirement (R1 to R41) and limits.
 //! The arithmetic is in `stats`. Each family of checks is a file in `checks/`.
 
 mod attribution;

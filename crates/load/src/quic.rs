@@ -51,7 +51,7 @@ const WINDOW: std::ops::RangeInclusive<u32> = 256 << 10..=16 << 20;
 /// Streams that a connection gives up before it takes no more requests.
 const GIVEN_UP_MAX: u32 = 1_024;
 /// Requests that a connection has sent, answered or not, whose arrival the server has yet to
-/// acknowledge: then no more are. quinn-proto keeps some 500 bytes for each, and a server can answer
+/// acknowledge: then no more are. quinn-proto keeps some 500 bytes for each. A server can answer
 /// without acknowledging anything, even what was not sent yet. Servers that mean well acknowledge
 /// within 25 ms (RFC 9000, 18.2), in which one connection has carried less than 3,000 requests.
 const UNACKNOWLEDGED_MAX: usize = 8_192;

@@ -570,8 +570,7 @@ impl Session {
     }
 }
 
-/// Writes what the server's windows let through of a request, and its end. Returns how many bytes
-/// it was.
+/// Writes as much of a request as the server's windows let through, and its end. Returns the bytes.
 fn write(connection: &mut Connection, flight: &mut Flight) -> u64 {
     let before = flight.unsent.len();
     let mut stream = connection.send_stream(flight.stream);

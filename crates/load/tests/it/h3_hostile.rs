@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// Memory of the engine's process at the most, bytes. It takes 10 MiB by itself, and 11 more where
 /// the request has 3 MB. The servers have no more than 1 MiB on its way at once on each connection.
 const HELD_MAX: u64 = 32 << 20;
-/// How a process is told which load it carries out.
+/// The variable that holds the load that a process carries out.
 const ASKED: &str = "BAKEOFF_TEST_LOAD";
 /// What stands before its result.
 const RESULT: &str = "result: ";

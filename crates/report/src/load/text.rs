@@ -1,7 +1,7 @@
 //! The result of `bakeoff load` as text, for a terminal or a log: the answer, the numbers, and the
 //! histogram.
 //!
-//! It arranges the numbers of a [`LoadResult`]. The warnings come from `audit`, and the remarks from
+//! It arranges the numbers of a [`LoadResult`]. Warnings come from `audit`, and remarks from
 //! `remarks.rs`.
 
 use std::fmt::Write as _;

@@ -1,7 +1,7 @@
 //! What servers do beyond their capacity, in every format, from a made-up record.
 //!
-//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test it overload`, then read the
-//! difference.
+//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test it overload`, then
+//! read the difference.
 
 #![expect(
     clippy::disallowed_methods,

@@ -1,7 +1,7 @@
 //! Every format of `bakeoff audit`, drawn from one made-up table and compared with a file.
 //!
-//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test it published`, then read the
-//! difference.
+//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test it published`, then
+//! read the difference.
 
 use bakeoff_published::read;
 use bakeoff_report::{Rig, audit, published_json, published_markdown, published_text};

@@ -134,8 +134,8 @@ fn the_longest_course_of_the_plan_quick_has_few_lines() {
         ]
     );
     let last = lines.last().unwrap();
-    let standings = "requests/s against nginx-default: nginx-optimized 1.00x, caddy-default 0.50x; p99 \
-                     against nginx-default: nginx-optimized 1.00x, caddy-default 2.00x";
+    let standings = "requests/s against nginx-default: nginx-optimized 1.00x, caddy-default \
+                     0.50x; p99 against nginx-default: nginx-optimized 1.00x, caddy-default 2.00x";
     assert!(last.ends_with(standings), "{last}");
 }
 
@@ -145,8 +145,8 @@ fn a_minute_has_a_summary_of_how_far_it_is() {
     let lines = lines(&plan(1), (7, 3.0), LineFor::Block, measured);
     let summaries: Vec<_> = lines.iter().filter(|it| it.starts_with("after ")).collect();
     assert_eq!(summaries.len(), 3, "{summaries:#?}");
-    let standings = "; requests/s against nginx-default: nginx-optimized 1.00x, caddy-default 0.50x; \
-                     p99 against nginx-default: nginx-optimized 1.00x, caddy-default 2.00x";
+    let standings = "; requests/s against nginx-default: nginx-optimized 1.00x, caddy-default \
+                     0.50x; p99 against nginx-default: nginx-optimized 1.00x, caddy-default 2.00x";
     let first = "after 1 min 0 s: 20 of 63 trials, about 2 min 9 s left";
     assert_eq!(*summaries[0], format!("{first}{standings}"));
 }

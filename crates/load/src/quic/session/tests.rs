@@ -150,10 +150,10 @@ impl<'a> Pair<'a> {
             opened: 0,
         };
         while !pair.session.is_established() {
-            pair.to_server();
-            pair.to_client(|_| true);
+            pair.reach_server();
+            pair.reach_client(|_| true);
         }
-        pair.to_server();
+        pair.reach_server();
         pair.held = 0;
         pair
     }
@@ -163,7 +163,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Brings the server what this side sends.
-    fn to_server(&mut self) {
+    fn reach_server(&mut self) {
         for datagram in self.sent() {
             let mut answer = Vec::new();
             let at = self.quic.instant(self.now);
@@ -202,7 +202,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Brings this side what the server sends, but what is lost by its number.
-    fn to_client(&mut self, arrives: impl Fn(usize) -> bool) {
+    fn reach_client(&mut self, arrives: impl Fn(usize) -> bool) {
         self.now += 1_000_000;
         let at = self.quic.instant(self.now);
         let mut datagram = Vec::with_capacity(2_000);
@@ -272,7 +272,7 @@ fn answers_without_acknowledgements_pile_up_to_a_limit() {
     for _ in 0..2 * UNACKNOWLEDGED_MAX {
         let Some(id) = pair.open() else { break };
         pair.answer(id, HELLO);
-        pair.to_client(|_| true);
+        pair.reach_client(|_| true);
         pair.sent();
     }
     // The control stream is one of those that the server has not acknowledged.
@@ -292,13 +292,13 @@ fn streams_of_unknown_types_leave_nothing_behind() {
             pair.connection().send_stream(id).write(b"\x21").unwrap();
             ids.push(id);
         }
-        pair.to_client(|_| true);
+        pair.reach_client(|_| true);
         for id in ids {
             let _ = pair.connection().send_stream(id).finish();
         }
-        pair.to_client(|_| true);
+        pair.reach_client(|_| true);
         // It hears how many streams it may open, and what it is asked to stop.
-        pair.to_server();
+        pair.reach_server();
     };
     (0..100).for_each(|_| round(&mut pair));
     let before = pair.held;
@@ -314,12 +314,12 @@ fn what_comes_behind_a_gap_is_held_up_to_the_window() {
     let spec = spec();
     let mut pair = Pair::new(&spec);
     let id = pair.open().expect("room");
-    pair.to_server();
+    pair.reach_server();
     // Frames of a type that is nobody's, of which the first datagram is lost each time.
     let bytes = b"\x21\x41\0".repeat(1_000);
     for _ in 0..800 {
         let _ = pair.connection().send_stream(id).write(&bytes);
-        pair.to_client(|number| number > 0);
+        pair.reach_client(|number| number > 0);
         pair.sent();
     }
     assert!(pair.held > WINDOW_BYTES / 2, "{} bytes", pair.held);
