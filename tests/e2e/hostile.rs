@@ -45,18 +45,6 @@ fn check(holds: bool, words: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(words()) }
 }
 
-#[test]
-fn each_thing_that_can_be_done_has_a_name_of_its_own() {
-    for protocol in Protocol::ALL {
-        let acts = Act::all(protocol).into_iter();
-        let mut names: Vec<_> = acts.map(|(name, _)| name).collect();
-        let count = names.len();
-        names.sort();
-        names.dedup();
-        assert_eq!(names.len(), count, "{} {names:?}", protocol.name());
-    }
-}
-
 fn start<'s>(scene: &'s Scene, server: &Server, protocol: Protocol, more: &[&str]) -> Running<'s> {
     let url = server.url();
     let spoken = match protocol {
@@ -231,8 +219,22 @@ fn met_at(protocol: Protocol, edge: Edge, more: &[&str]) -> Result<(), String> {
     })
 }
 
+/// Whatever is done has a name of its own, so that a failure says what it is.
+#[track_caller]
+fn check_names() {
+    for protocol in Protocol::ALL {
+        let acts = Act::all(protocol).into_iter();
+        let mut names: Vec<_> = acts.map(|(name, _)| name).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count, "{} {names:?}", protocol.name());
+    }
+}
+
 #[test]
 fn edges_of_http1_and_http2_have_their_outcomes() {
+    check_names();
     let versions: [&[&str]; 2] = [&["--tls-version", "1.2"], &["--tls-version", "1.3"]];
     check_edges(Protocol::H1, &[&[]]);
     check_edges(Protocol::H1Tls, &versions);

@@ -272,7 +272,7 @@ fn by_url(load: &Value) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn a_list_of_urls_comes_from_a_file_or_from_standard_input() {
+fn urls_come_from_a_file_from_standard_input_or_from_a_page() {
     let scene = Scene::new();
     let address = named();
     let list = format!(
@@ -298,11 +298,8 @@ fn a_list_of_urls_comes_from_a_file_or_from_standard_input() {
         assert!((1_500..1_770).contains(&counts[0]), "{counts:?}");
         assert!(counts[1] > 100 && counts[2] > 100, "{counts:?}");
     }
-}
 
-#[test]
-fn a_page_is_requested_in_its_order_at_another_server() {
-    let scene = Scene::new();
+    // The requests of a page come in their order, and go to another server.
     let entry = |url: &str, status: u16| {
         format!(
             r#"{{"request": {{"method": "GET", "url": "{url}"}},
@@ -317,7 +314,7 @@ fn a_page_is_requested_in_its_order_at_another_server() {
     ];
     let text = format!(r#"{{"log": {{"entries": [{}]}}}}"#, entries.join(","));
     scene.write("page.har", &text);
-    let address = named().to_string();
+    let address = address.to_string();
     let page = ["load", &address, "--har", "page.har", "-n", "40", "-c", "2"];
     let load = scene.json(&[&page[..], &["-t", "1", "--json"]].concat());
     assert_accounted(&load);

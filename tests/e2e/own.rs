@@ -285,8 +285,8 @@ fn check_counters(server: &str, config: &str, source: &str) {
 }
 
 /// Runs 500 requests by 3 clients on a server; its own count is that of the engine.
-#[test]
-fn bundled_configurations_open_the_counters_of_their_servers() {
+#[track_caller]
+fn check_bundled_counters() {
     for (server, source, own) in [
         ("nginx", "stub-status", OWN_READING),
         ("haproxy", "haproxy-stats", OWN_READING),
@@ -308,6 +308,7 @@ fn bundled_configurations_open_the_counters_of_their_servers() {
 
 #[test]
 fn servers_are_asked_what_they_counted_where_they_answer() {
+    check_bundled_counters();
     let config = "worker_processes 1;\nevents { worker_connections 64; }\nhttp {\n\
                   access_log off;\n\
                   server { listen 8080; location / { return 200 'Hello, world!'; } }\n\

@@ -212,7 +212,7 @@ fn connections_come_from_the_named_addresses_in_turn() {
 }
 
 #[test]
-fn the_proxy_protocol_names_whom_a_connection_is_for() {
+fn the_proxy_protocol_names_whom_a_connection_is_for_over_ipv4_and_ipv6() {
     let scene = Scene::new();
     certificates::write(&scene);
     let secure = nobody();
@@ -238,10 +238,12 @@ fn the_proxy_protocol_names_whom_a_connection_is_for() {
     }
     let without = load(&scene, 3, &[&nginx.url()]);
     assert_eq!(without["requests"]["ok"], 0, "nginx refuses {without:#}");
+    check_ipv6();
 }
 
-#[test]
-fn ipv6_is_a_url_in_brackets() {
+/// Its URL has brackets.
+#[track_caller]
+fn check_ipv6() {
     let scene = Scene::new();
     let Ok(listener) = TcpListener::bind("[::1]:0") else {
         return crate::support::pass_over("this machine has no ::1");

@@ -109,7 +109,7 @@ fn a_folder_beside_the_file_is_served_by_each_server() {
 }
 
 #[test]
-fn the_site_of_haproxy_is_asked_and_not_its_counters_or_its_redirect() {
+fn the_site_of_haproxy_is_asked_and_is_in_one_plan_with_another_server() {
     let scene = Scene::new();
     if !are_installed(&scene, &["haproxy"]) {
         return;
@@ -128,48 +128,25 @@ fn the_site_of_haproxy_is_asked_and_not_its_counters_or_its_redirect() {
         .iter()
         .map(|it| &it["kind"]);
     assert_eq!(kinds.collect::<Vec<_>>(), ["aside", "redirect", "http"]);
-}
-
-#[test]
-fn what_cannot_be_measured_is_refused_with_its_line_and_what_to_do() {
-    let scene = Scene::new();
-    if !are_installed(&scene, &["caddy", "haproxy"]) {
+    if !are_installed(&scene, &["caddy"]) {
         return;
     }
-    scene.write(
-        "Caddyfile",
-        ":8099 {\n\trespond hello\n\trate_limit {\n\t}\n}\n",
-    );
-    scene.write(
-        "haproxy.cfg",
-        "listen galera\n  bind :3306\n  mode tcp\n  server a b:3306\n",
-    );
-    scene.write("notes.txt", "nothing\n");
-    for (file, parts) in [
-        ("Caddyfile", ["Caddyfile:3", "rate_limit", "xcaddy"]),
-        ("haproxy.cfg", ["haproxy.cfg:3", "mode tcp", "HTTP"]),
-        ("notes.txt", ["notes.txt", "does not look like", "--server"]),
-        (
-            "missing.conf",
-            ["missing.conf", "failed to read", "No such file"],
-        ),
+    scene.write("Caddyfile", SITE);
+    let finished = scene.run(&["try", "Caddyfile", "haproxy.cfg", "--format", "json"]);
+    let plan = expect(finished, 0)["plan"].as_str().unwrap().to_owned();
+    for part in [
+        "Caddyfile\"",
+        "haproxy.cfg\"",
+        "app.test",
+        "protocol = \"h2\"",
+        "proxied",
     ] {
-        let finished = scene.run(&["try", file, "--format", "json"]);
-        let tried = expect(finished, 2);
-        assert_eq!(tried["files"][0]["end"], "refused");
-        assert_eq!(tried["plan"], Value::Null);
-        let problem = tried["files"][0]["problem"].as_str().unwrap();
-        for part in parts {
-            assert!(problem.contains(part), "no {part} in {problem}");
-        }
-        let text = scene.run(&["try", file]);
-        let text = text.expect(2).stdout;
-        assert!(text.contains(parts[0]), "{text}");
+        assert!(plan.contains(part), "no {part} in {plan}");
     }
 }
 
 #[test]
-fn a_wrong_answer_ends_with_4_and_others_are_tried_all_the_same() {
+fn what_is_not_answered_rightly_or_cannot_be_measured_is_said_with_what_to_do() {
     let scene = Scene::new();
     if !are_installed(&scene, &["caddy"]) {
         return;
@@ -204,26 +181,39 @@ fn a_wrong_answer_ends_with_4_and_others_are_tried_all_the_same() {
         "{plan}"
     );
     assert!(plan.contains("path = \"/app\""), "{plan}");
-}
 
-#[test]
-fn several_files_make_one_plan_that_all_of_them_answer() {
-    let scene = Scene::new();
-    if !are_installed(&scene, &["caddy", "haproxy"]) {
+    if !are_installed(&scene, &["haproxy"]) {
         return;
     }
-    scene.write("Caddyfile", SITE);
-    scene.write("haproxy.cfg", FRONTENDS);
-    let finished = scene.run(&["try", "Caddyfile", "haproxy.cfg", "--format", "json"]);
-    let plan = expect(finished, 0)["plan"].as_str().unwrap().to_owned();
-    for part in [
-        "Caddyfile\"",
-        "haproxy.cfg\"",
-        "app.test",
-        "protocol = \"h2\"",
-        "proxied",
+    scene.write(
+        "Caddyfile",
+        ":8099 {\n\trespond hello\n\trate_limit {\n\t}\n}\n",
+    );
+    scene.write(
+        "haproxy.cfg",
+        "listen galera\n  bind :3306\n  mode tcp\n  server a b:3306\n",
+    );
+    scene.write("notes.txt", "nothing\n");
+    for (file, parts) in [
+        ("Caddyfile", ["Caddyfile:3", "rate_limit", "xcaddy"]),
+        ("haproxy.cfg", ["haproxy.cfg:3", "mode tcp", "HTTP"]),
+        ("notes.txt", ["notes.txt", "does not look like", "--server"]),
+        (
+            "missing.conf",
+            ["missing.conf", "failed to read", "No such file"],
+        ),
     ] {
-        assert!(plan.contains(part), "no {part} in {plan}");
+        let finished = scene.run(&["try", file, "--format", "json"]);
+        let tried = expect(finished, 2);
+        assert_eq!(tried["files"][0]["end"], "refused");
+        assert_eq!(tried["plan"], Value::Null);
+        let problem = tried["files"][0]["problem"].as_str().unwrap();
+        for part in parts {
+            assert!(problem.contains(part), "no {part} in {problem}");
+        }
+        let text = scene.run(&["try", file]);
+        let text = text.expect(2).stdout;
+        assert!(text.contains(parts[0]), "{text}");
     }
 }
 

@@ -35,7 +35,12 @@ const IN_WINDOW: Blow = Blow {
     after: Duration::ZERO,
 };
 const IN_WARMUP: Blow = Blow {
-    load: &["-r", "1k", "-c", "4", "--warmup", "60s", "-d", "2s"],
+    load: &["-r", "1k", "-c", "4", "--warmup", "15s", "-d", "1s"],
+    ..IN_WINDOW
+};
+/// Longer than any silence.
+const LONG: Blow = Blow {
+    load: &["-r", "1k", "-c", "4", "-d", "60s"],
     ..IN_WINDOW
 };
 /// After the window, while requests are followed to their ends: an answer takes 16 s. Each client's
@@ -135,7 +140,12 @@ fn a_host_whose_connection_ends_is_lost_and_nothing_runs_on() {
     };
     let url = serve(&lab, &IN_WINDOW);
     for (what, strike) in strikes {
-        let running = load(&lab, &IN_WINDOW, &url);
+        let blow = if what == "home is killed" {
+            &LONG
+        } else {
+            &IN_WINDOW
+        };
+        let running = load(&lab, blow, &url);
         let since = Instant::now();
         strike(&lab, &running);
         assert_gone(&lab, since, AFTER_END, what);
@@ -190,7 +200,7 @@ fn a_host_that_is_silent_is_lost_and_nothing_runs_on() {
         struck.push((lab, running, Instant::now(), what, codes));
     }
     let (of_home, scene) = (&labs[4], &scenes[4]);
-    let running = load(of_home, &IN_WARMUP, &serve(of_home, &IN_WARMUP));
+    let running = load(of_home, &LONG, &serve(of_home, &LONG));
     running.signal(Signal::STOP);
     let stopped = Instant::now();
     for (lab, running, since, what, codes) in struck {

@@ -46,6 +46,32 @@ fn assert_merged(merged: &Value, generators: &[&str]) {
     }
 }
 
+/// A load on hosts that another one uses is refused, and both leave no lock.
+#[track_caller]
+fn assert_second_is_refused(lab: &Lab<'_>, url: &str) {
+    let load = ["load", url, "--hosts", "lab.toml", "-d", "60s"];
+    let mut first = lab.start_home(&load);
+    first.wait_until("the agent runs", |_| !lab.agents("g1").is_empty());
+    first.wait_until("it has taken the host", |_| {
+        lab.files("g1")
+            .iter()
+            .any(|file| file.extension().is_some_and(|it| it == "lock"))
+    });
+    let second = lab.start_home(&load).finish().expect(4);
+    let owner = format!("process {}", first.pid());
+    second
+        .says("host g1: another campaign uses it")
+        .says(&owner);
+    first.signal(rustix::process::Signal::INT);
+    let first = first.finish().expect(130);
+    assert!(
+        first.stdout.contains("ok/s"),
+        "what was measured is shown: {first:#?}"
+    );
+    wait_until("nothing is left on any host", || lab.is_empty());
+    assert_eq!(lab.files("g1").len(), 0, "no lock is left");
+}
+
 #[test]
 fn one_load_is_divided_over_four_hosts_and_merged_exactly() {
     let scene = Scene::new();
@@ -106,7 +132,7 @@ fn one_load_is_divided_over_four_hosts_and_merged_exactly() {
         chosen.stdout.contains("g4 ") && !chosen.stdout.contains("g1 "),
         "{chosen:#?}"
     );
-    wait_until("nothing is left on any host", || lab.is_empty());
+    assert_second_is_refused(&lab, &url);
 }
 
 /// A firewall between one generator and the server: half of the load is no result of the whole.
@@ -208,36 +234,4 @@ fn two_generators_send_the_requests_that_one_would_have_sent() {
     let other = sent(&[&two[..], &["--seed", "2"]].concat());
     assert_ne!(together.1, other.1, "the seed decides");
     wait_until("nothing is left on any host", || lab.is_empty());
-}
-
-#[test]
-fn a_second_campaign_on_a_host_is_refused_and_the_first_named() {
-    let scene = Scene::new();
-    let plain = Nature::default();
-    let Some(lab) = Lab::new(&scene, &[("sut", plain), ("g1", plain)]) else {
-        return;
-    };
-    scene.write("lab.toml", &lab.file(&["g1"], false));
-    let url = lab.serve("sut");
-    let load = ["load", &url, "--hosts", "lab.toml", "-d", "60s"];
-    let mut first = lab.start_home(&load);
-    first.wait_until("the agent runs", |_| !lab.agents("g1").is_empty());
-    first.wait_until("it has taken the host", |_| {
-        lab.files("g1")
-            .iter()
-            .any(|file| file.extension().is_some_and(|it| it == "lock"))
-    });
-    let second = lab.start_home(&load).finish().expect(4);
-    let owner = format!("process {}", first.pid());
-    second
-        .says("host g1: another campaign uses it")
-        .says(&owner);
-    first.signal(rustix::process::Signal::INT);
-    let first = first.finish().expect(130);
-    assert!(
-        first.stdout.contains("ok/s"),
-        "what was measured is shown: {first:#?}"
-    );
-    wait_until("nothing is left on any host", || lab.is_empty());
-    assert_eq!(lab.files("g1").len(), 0, "no lock is left");
 }
