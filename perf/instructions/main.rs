@@ -12,6 +12,7 @@ use std::error::Error;
 use std::io::Read as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bakeoff_load::{
     BodyCheck, ConnectionUse, Control, Exchange, ExpectedStatus, LoadSpec, Pacing, Speaking,
@@ -23,7 +24,7 @@ use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
 /// Clients of the load.
 const CLIENTS: u32 = 50;
 /// The load ends by its count long before, also under callgrind.
-const AT_MOST_S: f64 = 120.0;
+const AT_MOST: Duration = Duration::from_secs(120);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -79,7 +80,7 @@ fn load(address: &str, count: u64) -> Result<(), Box<dyn Error>> {
             streams: 1,
             requests: None,
             warmup_s: 0.0,
-            duration_s: AT_MOST_S,
+            duration_s: AT_MOST.as_secs_f64(),
             timeout_s: 10.0,
             connect: Connect::AsNeeded,
         },
@@ -94,7 +95,7 @@ fn load(address: &str, count: u64) -> Result<(), Box<dyn Error>> {
         seed: 1,
         check: BodyCheck::All,
         pacing: Pacing::default(),
-        interval: std::time::Duration::from_millis(100),
+        interval: LoadSpec::interval_for(AT_MOST),
     };
     println!("{}", run(&spec, &Control::default())?.requests.ok);
     Ok(())

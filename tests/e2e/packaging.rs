@@ -124,14 +124,16 @@ fn commands(scene: &Scene) -> Vec<(String, String)> {
     while let Some(command) = to_ask.pop() {
         let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let help = scene.run(&words).expect(0).stdout;
-        let list = help
-            .split_once("\nCommands:\n")
-            .map_or("", |(_, list)| list);
-        let names = list.lines().take_while(|line| !line.is_empty());
-        for name in names.filter_map(|line| line.strip_prefix("  ")) {
+        let usage = help.find("Usage:").expect("a usage");
+        let options = help.find("\nOptions:").unwrap_or(help.len());
+        let names = help[usage..options]
+            .lines()
+            .filter_map(|line| line.strip_prefix("  "));
+        for name in names.filter(|line| line.starts_with(|first: char| first.is_ascii_lowercase()))
+        {
             // A long description goes on further to the right.
             let name = name.split(' ').next().unwrap_or_default();
-            if !name.is_empty() && name != "help" {
+            if name != "help" {
                 to_ask.push(format!("{command} {name}").trim().to_owned());
             }
         }

@@ -80,10 +80,7 @@ fn h3_is_measured_and_judged_by_its_own_ledger() {
         return;
     }
     let keys = "workloads = [\"synthetic\", \"html-large\", \"proxy\"]\nprotocols = [\"h3\"]";
-    let text = plan(
-        keys,
-        "streams = 4\nwarmup = \"100ms\"\nduration = \"1s\"",
-    );
+    let text = plan(keys, "streams = 4\nwarmup = \"100ms\"\nduration = \"1s\"");
     let file = scene.write("h3.toml", &text);
     let run = ["run", file.to_str().unwrap(), "--contender", "caddy"];
     let reported = scene.run(&[&run[..], &["--out", "h3", "--full"]].concat());
