@@ -6,6 +6,6 @@ pub(crate) fn check(data: &[u8]) {
     let sums = String::from_utf8_lossy(sums);
     let found = bakeoff_record::check_lines(trials, &sums);
     let lines = trials.iter().filter(|byte| **byte == b'\n').count();
-    assert!(found.without <= lines);
+    assert!(found.missing <= lines);
     assert!(found.whole + found.changed.len() <= sums.lines().count());
 }

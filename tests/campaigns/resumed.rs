@@ -184,7 +184,7 @@ fn a_record_of_a_newer_bakeoff_is_reported_and_left_alone() {
     ] {
         let file = format!("record/{name}");
         let text = scene.read(&file);
-        let (now, newer) = (format!("{schema}2"), format!("{schema}9"));
+        let (now, newer) = (format!("{schema}1"), format!("{schema}9"));
         assert!(text.contains(&now), "{text}");
         let newer_text = text.replace(&now, &newer);
         scene.write(&file, &newer_text);

@@ -140,7 +140,7 @@ fn a_broken_record_is_named_and_the_others_are_published() {
     let scene = with_records(3);
     scene.write(
         "results/r1/trials.jsonl",
-        "{\"schema\":\"bakeoff.trial/2\"}\n",
+        "{\"schema\":\"bakeoff.trial/1\"}\n",
     );
     scene.write(
         "results/r2/machine.json",

@@ -185,7 +185,7 @@ fn assert_links(report: &Value) {
 /// The trial had both generators, and its result is the sum of their parts.
 #[track_caller]
 fn assert_together(trial: &Value) {
-    assert_eq!(trial["schema"], "bakeoff.trial/3");
+    assert_eq!(trial["schema"], "bakeoff.trial/1");
     let address = trial["server"]["address"].as_str().unwrap();
     assert!(address.starts_with("127.0.0.2:"), "{address}");
     let (result, hosts) = (&trial["result"], &trial["hosts"]);
@@ -299,7 +299,7 @@ fn check_temporary_folder() {
 /// Without hosts nothing of them is in a record.
 #[track_caller]
 fn assert_of_one_machine(trial: &Value) {
-    assert_eq!(trial["schema"], "bakeoff.trial/2");
+    assert_eq!(trial["schema"], "bakeoff.trial/1");
     assert!(trial.get("hosts").is_none());
     let clients = &trial["result"]["observed"]["clients"];
     assert!(clients.get("answers").is_none(), "{clients:#}");

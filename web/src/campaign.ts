@@ -120,7 +120,7 @@ export function surroundings(report: Report): HTMLElement {
 /** Facts of the machine by name; last its kernel settings, named as the kernel does. */
 function machineOf(report: Report): [string, string][] {
   const { settings, ...own } = report.campaign.machine;
-  const { microcode = null, swap_bytes = null, sysctls = {} } = settings ?? {};
+  const { microcode = null, swap_bytes = null, sysctls = {} } = settings;
   const known = Object.entries({ ...own, microcode, swap_bytes })
     .filter(([name, value]) => value !== null && name !== "schema")
     .map(([name, value]): [string, string] => [name.replaceAll("_", " "), words(name, value)]);

@@ -127,7 +127,6 @@ pub(crate) fn confirmations(
         };
         let name = change.name_of(contender);
         let names = [contender, &control_name(contender), &name];
-        // Records of earlier versions have experiments of the same number that are not the same.
         let arms = record.confirming.iter().filter(|trial| {
             names.contains(&trial.contender.as_str())
                 && trial.workload == workload

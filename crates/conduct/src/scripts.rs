@@ -100,13 +100,13 @@ pub(crate) fn plan() -> Plan {
 pub(crate) fn answer(status: u16) -> AnswerCheck {
     AnswerCheck {
         when: When::Before,
-        request: None,
+        request: "GET /".to_owned(),
         status,
         body_bytes: 0,
         body_sha256: String::new(),
         decoded_bytes: None,
         decoded_sha256: None,
-        negotiated: None,
+        negotiated: bakeoff_record::Negotiated::default(),
         headers: Vec::new(),
         right: status < 500,
     }

@@ -7,8 +7,8 @@ use std::time::Instant;
 use bakeoff_origin::Counts;
 use bakeoff_plan::{ServerChoice, Trial};
 use bakeoff_record::{
-    Attempt, ContenderKind, Course, HOSTS_SCHEMA, Hosts, LostHost, Step, StepTime, StopFacts,
-    TRIAL_SCHEMA, TrialEnd, TrialRecord, UpstreamWork, Usage,
+    Attempt, ContenderKind, Course, Hosts, LostHost, Step, StepTime, StopFacts, TRIAL_SCHEMA,
+    TrialEnd, TrialRecord, UpstreamWork, Usage,
 };
 
 use crate::ConductError;
@@ -117,7 +117,6 @@ fn leave(record: &mut TrialRecord, known: Option<Hosts>, lost: &LostHost) {
         hosts.lost.push(lost.clone());
     }
     record.course.hosts = Some(hosts);
-    record.schema = HOSTS_SCHEMA.to_owned();
     record.result = None;
     record.end = TrialEnd::Interrupted;
 }
@@ -287,9 +286,6 @@ fn under_load(
         contestant.add_to(&mut hosts);
         hosts
     });
-    if record.course.hosts.is_some() {
-        record.schema = HOSTS_SCHEMA.to_owned();
-    }
     record.result = result;
     record.usage = usage;
     record.origin = origin;

@@ -68,7 +68,7 @@ impl Merged {
             seed: spec.seed,
             measured_s: clock.measured_ns as f64 / 1e9,
             requests,
-            balance: Some(balance),
+            balance,
             schedule: kept,
             outcomes: counted.outcomes,
             status: counted.status,
@@ -104,7 +104,7 @@ impl Merged {
                 }),
                 ..seen(observed)
             },
-            settings: Some(settings(spec)),
+            settings: settings(spec),
             bodies_checked: counted.bodies_checked,
             urls: urls(spec, counted.urls),
             // What weakens the numbers is for whoever judges the result to say.

@@ -79,7 +79,7 @@ pub struct References {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<bool>,
     /// Measured time of a trial of a built-in server; `None` takes the load's own.
-    #[serde(default, rename = "duration_s", with = "stored::optional_seconds")]
+    #[serde(rename = "duration_s", with = "stored::optional_seconds")]
     pub duration: Option<Duration>,
 }
 

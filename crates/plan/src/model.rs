@@ -29,7 +29,6 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
     /// What a difference in the work of two contenders does to their comparison.
-    #[serde(default)]
     pub compare: CompareMode,
     /// Seed of the order of trials and of every open-loop schedule.
     pub seed: u64,
@@ -202,7 +201,7 @@ pub enum ContentKind {
 
 /// How hard a server is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "StoredLoad")]
+#[serde(deny_unknown_fields)]
 pub struct Load {
     /// Closed or open loop.
     pub model: LoadModel,
@@ -251,35 +250,6 @@ impl Connect {
         match self {
             Self::First => "first",
             Self::AsNeeded => "as-needed",
-        }
-    }
-}
-
-/// A [`Load`] as records hold it: those written before it had streams or `connect` lack them.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StoredLoad {
-    model: LoadModel,
-    #[serde(default = "one_stream")]
-    streams: u32,
-    requests: Option<u64>,
-    warmup_s: f64,
-    duration_s: f64,
-    timeout_s: f64,
-    connect: Option<Connect>,
-}
-
-impl From<StoredLoad> for Load {
-    fn from(stored: StoredLoad) -> Self {
-        let usual = Connect::usual(&stored.model, stored.requests.is_some());
-        Self {
-            model: stored.model,
-            streams: stored.streams,
-            requests: stored.requests,
-            warmup_s: stored.warmup_s,
-            duration_s: stored.duration_s,
-            timeout_s: stored.timeout_s,
-            connect: stored.connect.unwrap_or(usual),
         }
     }
 }
@@ -411,34 +381,11 @@ impl Load {
     }
 }
 
-/// For records that were written before loads had streams.
-fn one_stream() -> u32 {
-    1
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test")]
 
     use super::*;
-
-    #[test]
-    fn a_load_of_an_old_record_is_read() {
-        let check = |keys: &str, connect| {
-            let text = format!(
-                r#"{{"model": {{"kind": "closed", "clients": 3}}, "warmup_s": 0.0,
-                    "duration_s": 1.0, "timeout_s": 2.0{keys}}}"#
-            );
-            let load: Load = serde_json::from_str(&text).unwrap();
-            assert_eq!((load.streams, load.connect), (1, connect), "{keys}");
-            let again = serde_json::to_string(&load).unwrap();
-            assert_eq!(serde_json::from_str::<Load>(&again).unwrap(), load);
-        };
-        check("", Connect::First);
-        check(r#", "requests": 7"#, Connect::AsNeeded);
-        check(r#", "requests": 7, "connect": "first""#, Connect::First);
-        check(r#", "connect": "as-needed""#, Connect::AsNeeded);
-    }
 
     #[test]
     fn a_field_that_is_not_known_is_refused_in_every_part_of_a_stored_plan() {
@@ -447,11 +394,12 @@ mod tests {
             read.expect_err(text).to_string()
         }
         let closed = r#"{"kind": "closed", "clients": 3}"#;
-        let times = r#""warmup_s": 0.0, "duration_s": 1.0, "timeout_s": 2.0"#;
+        let times = r#""streams": 1, "warmup_s": 0.0, "duration_s": 1.0, "timeout_s": 2.0,
+            "connect": "first""#;
         let load = |model: &str, more: &str| format!(r#"{{"model": {model}, {times}{more}}}"#);
         assert!(serde_json::from_str::<Load>(&load(closed, "")).is_ok());
         let misspelt = [
-            load(closed, r#", "stream": 2"#),
+            load(closed, r#", "shape": 2"#),
             load(r#"{"kind": "closed", "clients": 3, "rate": 5}"#, ""),
         ];
         for text in misspelt {

@@ -119,7 +119,6 @@ pub struct Expected {
     /// How the body is encoded.
     pub encoding: Encoding,
     /// Where this is known from.
-    #[serde(default)]
     pub known_by: KnownBy,
 }
 

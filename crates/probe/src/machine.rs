@@ -67,7 +67,7 @@ pub fn machine() -> Machine {
         },
         load_average: file::line("/proc/loadavg")
             .and_then(|line| line.split(' ').next()?.parse().ok()),
-        settings: Some(settings(&mut buffer)),
+        settings: settings(&mut buffer),
         command: Vec::new(),
         started_at: String::new(),
     }
@@ -271,7 +271,7 @@ mod tests {
         let machine = machine();
         assert_eq!(machine.schema, MACHINE_SCHEMA);
         assert!(machine.processors.cpus > 0 && !machine.system.kernel.is_empty());
-        let settings = machine.settings.unwrap();
+        let settings = machine.settings;
         assert!(settings.sysctls.contains_key("net.core.somaxconn"));
         assert!(settings.swap_bytes.is_some());
         assert!(machine.memory_bytes.is_some_and(|bytes| bytes > 1 << 20));

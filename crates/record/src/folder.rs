@@ -19,7 +19,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use bakeoff_plan::{Builtin, Plan, PlanError};
+use bakeoff_plan::Plan;
 
 pub use self::beside::check_beside;
 use self::damaged::reason;
@@ -33,17 +33,17 @@ pub use self::sums::{Changed, SumCheck, check_lines, check_sums, hex};
 use self::sums::{SUMS_FILE, Sums};
 use crate::addresses::Addresses;
 use crate::hosts::LinkFacts;
-use crate::machine::{MACHINE_SCHEMAS_READ, Machine};
+use crate::machine::{MACHINE_SCHEMA, Machine};
 use crate::private::{open_private, private_folder, replace_private};
 use crate::regular::refuse_links;
 use crate::shell::shell_path;
-use crate::trial::{TRIAL_SCHEMAS_READ, TrialRecord};
+use crate::trial::{TRIAL_SCHEMA, TrialRecord};
 
 /// Version of `plan.json`.
 pub const PLAN_SCHEMA: &str = "bakeoff.plan/1";
 /// The resolved plan, with everything that a plan file cannot say.
 const PLAN_FILE: &str = "plan.json";
-/// The same as a plan file, for people and for a campaign like it; all that older records have.
+/// The same as a plan file, for people and for a campaign like it.
 const PLAN_COPY: &str = "plan.toml";
 /// The machine.
 const MACHINE_FILE: &str = "machine.json";
@@ -149,18 +149,17 @@ pub enum FolderError {
     #[error("{} holds no record: it has no {PLAN_FILE}; name a folder that `bakeoff run` made",
             .0.display())]
     Missing(PathBuf),
-    /// The stored plan cannot be read.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
     /// A file is of another version of the format.
-    #[error("{} is of format {found}, but this bakeoff reads up to {expected}; use a newer bakeoff",
-            path.display())]
+    #[error(
+        "{} is of format {found}, but this bakeoff reads {expected}; use a newer bakeoff",
+        path.display()
+    )]
     Version {
         /// The file.
         path: PathBuf,
         /// Its version.
         found: String,
-        /// The latest version that is read.
+        /// The version that is read.
         expected: &'static str,
     },
     /// A file does not hold what it should.
@@ -196,7 +195,8 @@ impl RecordFolder {
     /// When the folder holds a record already, or cannot be written, or another process is making
     /// one in it.
     pub fn create(path: &Path, plan: &Plan, machine: &Machine) -> Result<Self, FolderError> {
-        if is_record(path)? {
+        // A plan file of the user's would be written over.
+        if is_record(path)? || path.join(PLAN_COPY).exists() {
             return Err(FolderError::Exists(path.to_owned()));
         }
         private_folder(path).map_err(failed("create", path))?;
@@ -264,7 +264,7 @@ impl RecordFolder {
         })
     }
 
-    /// Whether there is a record that [`Self::create`] would refuse to write over.
+    /// Whether there is a record.
     ///
     /// # Errors
     /// When the folder cannot be looked into.
@@ -347,19 +347,15 @@ impl Record {
     /// Reads a record folder.
     ///
     /// # Errors
-    /// When a file is missing, damaged or of a later version. A torn last line is left out.
+    /// When a file is missing, damaged or of another version. A torn last line is left out.
     pub fn read(path: &Path) -> Result<Self, FolderError> {
         if !is_record(path)? {
             return Err(FolderError::Missing(path.to_owned()));
         }
         let plan = read_plan(path)?;
         let machine_file = path.join(MACHINE_FILE);
-        let machine = read_versioned(
-            &machine_file,
-            1,
-            &read_text(&machine_file)?,
-            &MACHINE_SCHEMAS_READ,
-        )?;
+        let machine = read_text(&machine_file)?;
+        let machine = read_versioned(&machine_file, 1, &machine, MACHINE_SCHEMA)?;
         let within = path.join(CONFIRM_FOLDER);
         Ok(Self {
             plan,
@@ -390,7 +386,7 @@ fn read_trials(path: &Path) -> Result<Vec<TrialRecord>, FolderError> {
         if !line.ends_with('\n') {
             break;
         }
-        let mut trial: TrialRecord = read_versioned(&file, index + 1, line, &TRIAL_SCHEMAS_READ)?;
+        let mut trial: TrialRecord = read_versioned(&file, index + 1, line, TRIAL_SCHEMA)?;
         for measured in &measured_after {
             measured.give(offset, &mut trial);
         }
@@ -403,17 +399,13 @@ fn read_trials(path: &Path) -> Result<Vec<TrialRecord>, FolderError> {
 
 /// A record is private, so that another user's is no missing one.
 fn is_record(path: &Path) -> Result<bool, FolderError> {
-    for name in [PLAN_FILE, PLAN_COPY] {
-        let file = path.join(name);
-        match file.try_exists() {
-            Ok(true) => return Ok(true),
-            Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
-                return Err(failed("read", &file)(cause));
-            }
-            Ok(false) | Err(_) => {}
+    let file = path.join(PLAN_FILE);
+    match file.try_exists() {
+        Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
+            Err(failed("read", &file)(cause))
         }
+        found => Ok(found.unwrap_or(false)),
     }
-    Ok(false)
 }
 
 /// Writes `plan.json` and its readable copy, each whole or not at all.
@@ -432,38 +424,27 @@ fn write_plan(path: &Path, plan: &Plan) -> Result<(), FolderError> {
     Ok(())
 }
 
-/// The stored plan; from the plan file in records from earlier versions.
+/// The stored plan.
 fn read_plan(path: &Path) -> Result<Plan, FolderError> {
     let file = path.join(PLAN_FILE);
-    if file.exists() {
-        let text = read_text(&file)?;
-        let plan = read_versioned::<StoredPlan<Plan>>(&file, 1, &text, &[PLAN_SCHEMA])?.plan;
-        let is_safe = plan.check_stored_paths();
-        return is_safe
-            .map(|()| plan)
-            .map_err(|reason| FolderError::Damaged {
-                path: file,
-                line: 1,
-                reason,
-            });
-    }
-    let file = path.join(PLAN_COPY);
     let text = read_text(&file)?;
-    let base = fs::canonicalize(path).map_err(failed("find", path))?;
-    Ok(bakeoff_plan::parse(
-        &text,
-        &file.display().to_string(),
-        &base,
-        &Builtin,
-    )?)
+    let plan = read_versioned::<StoredPlan<Plan>>(&file, 1, &text, PLAN_SCHEMA)?.plan;
+    match plan.check_stored_paths() {
+        Ok(()) => Ok(plan),
+        Err(reason) => Err(FolderError::Damaged {
+            path: file,
+            line: 1,
+            reason,
+        }),
+    }
 }
 
-/// Reads a JSON value after its `schema` was found to be one that is read.
+/// Reads a JSON value after its `schema` was found to be the one that is read.
 fn read_versioned<T: serde::de::DeserializeOwned>(
     path: &Path,
     line: usize,
     text: &str,
-    known: &[&'static str],
+    expected: &'static str,
 ) -> Result<T, FolderError> {
     #[derive(serde::Deserialize)]
     struct Versioned {
@@ -479,11 +460,11 @@ fn read_versioned<T: serde::de::DeserializeOwned>(
     let found = serde_json::from_str::<Versioned>(text)
         .map_err(damaged)?
         .schema;
-    if !known.contains(&found.as_str()) {
+    if found != expected {
         return Err(FolderError::Version {
             path: path.to_owned(),
             found,
-            expected: known.last().copied().unwrap_or_default(),
+            expected,
         });
     }
     serde_json::from_str(text).map_err(damaged)

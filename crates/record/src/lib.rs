@@ -41,8 +41,7 @@ pub use histogram::Histogram;
 pub use hosts::*;
 pub use load::*;
 pub use machine::{
-    MACHINE_SCHEMA, MACHINE_SCHEMAS_READ, Machine, MachineLimits, MachineProcessors,
-    MachineSettings, MachineSystem,
+    MACHINE_SCHEMA, Machine, MachineLimits, MachineProcessors, MachineSettings, MachineSystem,
 };
 pub use merge::MergeError;
 pub use observed::*;

@@ -37,10 +37,8 @@ pub struct LoadResult {
     pub measured_s: f64,
     /// Requests by where they got to.
     pub requests: Requests,
-    /// Requests that crossed the window, by the clock; absent in records written before this
-    /// field existed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub balance: Option<Balance>,
+    /// Requests that crossed the window, by the clock.
+    pub balance: Balance,
     /// How the schedule was kept; open loop only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<ScheduleKept>,
@@ -71,11 +69,9 @@ pub struct LoadResult {
     pub send_lag: Histogram,
     /// How long requests waited on a ready connection because its limit of streams was reached,
     /// of every one that did; HTTP/2 and HTTP/3 only.
-    #[serde(default)]
     pub blocked: Histogram,
     /// Requests that each connection ended by the server had carried, a count; HTTP/2 and
     /// HTTP/3 only.
-    #[serde(default)]
     pub carried: Histogram,
     /// Bytes through the sockets.
     pub bytes: Bytes,
@@ -94,15 +90,11 @@ pub struct LoadResult {
     /// The window cut into equal parts, in order, by when requests ended.
     pub intervals: Vec<Interval>,
     /// The warm-up cut into parts in the same way.
-    #[serde(default)]
     pub warmup: Vec<Interval>,
     /// What was observed beside requests.
-    #[serde(default)]
     pub observed: Observed,
-    /// Settings of the engine that shape the numbers; absent in records written before this
-    /// field existed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settings: Option<EngineSettings>,
+    /// Settings of the engine that shape the numbers.
+    pub settings: EngineSettings,
     /// Up to a few response bodies checked byte by byte; the rest by length.
     pub bodies_checked: u64,
     /// For each URL, where several were asked for; else empty.
@@ -136,16 +128,13 @@ pub struct Requests {
     /// Number that the schedule held for the window; `None` in a closed loop.
     pub planned: Option<u64>,
     /// Due in the part of the window that was measured; `None` in a closed loop.
-    #[serde(default)]
     pub due: Option<u64>,
     /// Requests: in a closed loop `carried_in + begun`; in an open loop the requests due in the
     /// window that were begun.
     pub started: u64,
     /// Requests in flight when the window opened, counted from the connections.
-    #[serde(default)]
     pub carried_in: u64,
     /// Begun in the window; in an open loop, begun of those due in it.
-    #[serde(default)]
     pub begun: u64,
     /// Ended, in whatever outcome.
     pub completed: u64,
@@ -156,7 +145,6 @@ pub struct Requests {
     pub in_flight_at_end: u64,
     /// Due and without an end: in flight at the end, never begun, or shed; `None` in a closed
     /// loop.
-    #[serde(default)]
     pub unended: Option<u64>,
     /// Requests not begun because they had waited past their deadline, warm-up included; open loop
     /// only.
@@ -165,7 +153,7 @@ pub struct Requests {
 
 impl Requests {
     /// What a success is a share of: the requests due in an open loop, those that ended in a
-    /// closed one. Records written before `due` existed count what ended.
+    /// closed one.
     pub fn asked(&self) -> u64 {
         self.due.unwrap_or(self.completed)
     }
@@ -202,7 +190,7 @@ impl LoadResult {
             seed: 0,
             measured_s,
             requests: Requests::default(),
-            balance: None,
+            balance: Balance::default(),
             schedule: None,
             outcomes: OutcomeCounts::default(),
             status: BTreeMap::new(),
@@ -225,7 +213,7 @@ impl LoadResult {
             intervals: Vec::new(),
             warmup: Vec::new(),
             observed: Observed::default(),
-            settings: None,
+            settings: EngineSettings::default(),
             bodies_checked: 0,
             urls: Vec::new(),
             warnings: Vec::new(),
@@ -285,13 +273,11 @@ impl LoadResult {
 
     /// Requests that ended while the window was open, by the clock: what CPU time inside the window
     /// went into. In an open loop these are others than those that were due in it, whose ends may
-    /// come after it. `None` where a record does not tell the two apart.
-    pub fn ended_in_window(&self) -> Option<u64> {
-        match (self.requests.due, self.balance) {
-            // In a closed loop, and in records from before requests were followed beyond the
-            // window, what is counted is what ended in it.
-            (None, _) => Some(self.requests.completed),
-            (Some(_), balance) => balance.map(|balance| balance.ended),
+    /// come after it.
+    pub fn ended_in_window(&self) -> u64 {
+        match self.requests.due {
+            None => self.requests.completed,
+            Some(_) => self.balance.ended,
         }
     }
 
@@ -362,11 +348,9 @@ pub struct Connections {
     pub closed_by_server: u64,
     /// Connections whose server asked for another one (GOAWAY); HTTP/2 and
     /// HTTP/3 only.
-    #[serde(default)]
     pub goaways: u64,
     /// Requests that a connection ended in order had carried and its server not looked at; they
     /// went on the next one, and their time with them. HTTP/2 and HTTP/3 only.
-    #[serde(default)]
     pub streams_withdrawn: u64,
     /// Requests sent on a connection that had carried one before.
     pub reused: u64,
@@ -422,8 +406,7 @@ pub struct EngineUsage {
     /// For each thread, share of the window in which it did not wait for sockets or timers: at
     /// work, or kept from it by others. Near 1 it set the pace.
     pub busy_share: Vec<f64>,
-    /// What each thread used; empty in records written before this field existed.
-    #[serde(default)]
+    /// What each thread used.
     pub threads: Vec<ThreadUsage>,
 }
 
@@ -441,8 +424,7 @@ pub struct Interval {
     pub errors: u64,
     /// Latencies of the `ok` ones; all intervals together are the window's histogram.
     pub latency: Histogram,
-    /// How the others ended; absent where there are none, and in records written before this field
-    /// existed.
+    /// How the others ended; absent where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<Failed>,
 }

@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Version of `machine.json` that is written.
-pub const MACHINE_SCHEMA: &str = "bakeoff.machine/2";
-/// Versions of `machine.json` that are read.
-pub const MACHINE_SCHEMAS_READ: [&str; 2] = ["bakeoff.machine/1", MACHINE_SCHEMA];
+/// Version of `machine.json`. A reader refuses any other.
+pub const MACHINE_SCHEMA: &str = "bakeoff.machine/1";
 
 /// The machine, as read before the first trial. What could not be read is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// [`MACHINE_SCHEMA`], or an earlier version that is still read.
+    /// [`MACHINE_SCHEMA`].
     pub schema: String,
     /// Version of bakeoff.
     pub bakeoff: String,
@@ -30,9 +28,8 @@ pub struct Machine {
     /// What it allows a program.
     #[serde(flatten)]
     pub limits: MachineLimits,
-    /// What else shapes numbers; `None` in records of version 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settings: Option<MachineSettings>,
+    /// What else shapes numbers.
+    pub settings: MachineSettings,
     /// Load average over one minute, before the first trial.
     pub load_average: Option<f64>,
     /// Command line of the campaign.

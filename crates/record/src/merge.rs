@@ -98,7 +98,7 @@ impl LoadResult {
         self.threads += threads;
         self.measured_s = self.measured_s.max(measured_s);
         self.requests.merge(&requests);
-        merge_some(&mut self.balance, balance, |mine, other| mine.merge(other));
+        self.balance.merge(balance);
         merge_some(&mut self.schedule, schedule, |mine, other| {
             mine.merge(&other)
         });

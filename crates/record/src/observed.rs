@@ -68,9 +68,7 @@ pub struct ScheduleKept {
     pub wait: Histogram,
     /// Latencies of `ok` responses, each less the most that the engine's thread was late since
     /// nothing of it was in flight. A server that takes requests in their order ends none later
-    /// than by that, so an engine that is never late would have seen these at the least. Empty in
-    /// records written before this field existed.
-    #[serde(default)]
+    /// than by that, so an engine that is never late would have seen these at the least.
     pub punctual: Histogram,
     /// The window by when requests were due.
     pub parts: Vec<DuePart>,
@@ -205,7 +203,7 @@ pub struct SetUp {
 }
 
 /// Settings of the engine that shape the numbers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EngineSettings {
     /// Whether connections were opened before the load began: `first` or `as-needed`.

@@ -29,22 +29,15 @@ pub struct QuicLedger {
     pub send_calls: u64,
     /// Calls that received datagrams; the kernel joins what one call takes (GRO).
     pub receive_calls: u64,
-    /// Longest datagram that this side announced it takes, bytes of UDP payload; 0 in records
-    /// that do not report.
-    #[serde(default)]
+    /// Longest datagram that this side announced it takes, bytes of UDP payload.
     pub payload_announced_bytes: u32,
-    /// Longest datagram that came, bytes of UDP payload; 0 in records that do not report.
-    #[serde(default)]
+    /// Longest datagram that came, bytes of UDP payload.
     pub datagram_received_bytes_max: u32,
-    /// Longest datagram that was sent, bytes of UDP payload, probes of the path's size included;
-    /// 0 in records that do not report.
-    #[serde(default)]
+    /// Longest datagram that was sent, bytes of UDP payload, probes of the path's size included.
     pub datagram_sent_bytes_max: u32,
     /// Retry packets that were followed, each by a handshake begun anew.
-    #[serde(default)]
     pub retries: u64,
     /// What became of early data.
-    #[serde(default)]
     pub early_data: EarlyData,
     /// Connections by why they ended, where this side had not ended them in order.
     pub closes: BTreeMap<CloseKind, u64>,

@@ -14,19 +14,14 @@ use crate::load::{LoadResult, Negotiated, Warning};
 use crate::usage::Usage;
 use crate::work::Work;
 
-/// Version of the line format that is written. A reader refuses a line of a later version.
-pub const TRIAL_SCHEMA: &str = "bakeoff.trial/2";
-/// Version of the lines of trials in which several hosts took part. It is that of one machine with
-/// more fields, so a trial on one machine is still read by a bakeoff that knows no hosts.
-pub const HOSTS_SCHEMA: &str = "bakeoff.trial/3";
-/// Versions of the line format that are read.
-pub const TRIAL_SCHEMAS_READ: [&str; 3] = ["bakeoff.trial/1", TRIAL_SCHEMA, HOSTS_SCHEMA];
+/// Version of a line. A reader refuses any other.
+pub const TRIAL_SCHEMA: &str = "bakeoff.trial/1";
 
 /// One trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrialRecord {
-    /// [`TRIAL_SCHEMA`], or an earlier version that is still read.
+    /// [`TRIAL_SCHEMA`].
     pub schema: String,
     /// Unique in the campaign: `r1-nginx-default-synthetic-c10`.
     pub id: String,
@@ -65,8 +60,8 @@ pub struct TrialRecord {
     pub origin: Option<OriginCounts>,
     /// Answers fetched and compared before and after the window.
     pub answers: Vec<AnswerCheck>,
-    /// What the server was seen to do for an answer; `None` for references, where the trial ended
-    /// before, and in records from earlier versions.
+    /// What the server was seen to do for an answer; `None` for references, and where the trial
+    /// ended before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<Work>,
 }
@@ -75,14 +70,13 @@ pub struct TrialRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     /// Which one, from 1.
-    #[serde(rename = "attempt", default = "first_attempt")]
+    #[serde(rename = "attempt")]
     pub number: u32,
     /// What disturbed it, judged by what the machine did and never by what was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<Disturbance>,
     /// What put it in doubt, by lower limits than those from which it is disturbed: a search makes
-    /// such a trial again. `None` where the rate was not found in the campaign, and in records from
-    /// earlier versions.
+    /// such a trial again. `None` where the rate was not found in the campaign.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubted: Option<Vec<Disturbance>>,
 }
@@ -107,11 +101,6 @@ impl Attempt {
         let is_doubted = self.doubted.as_ref().is_some_and(|all| !all.is_empty());
         is_doubted || self.is_disturbed()
     }
-}
-
-/// Version 1 knew one attempt.
-fn first_attempt() -> u32 {
-    1
 }
 
 /// How a trial went from its first step to its last.
@@ -194,7 +183,6 @@ pub enum TrialEnd {
         /// What went wrong.
         cause: String,
         /// What the server printed last, if anything.
-        #[serde(alias = "words")]
         message: Option<String>,
     },
     /// It was not attempted, because this machine cannot carry it.
@@ -202,7 +190,6 @@ pub enum TrialEnd {
         /// Why.
         reason: String,
         /// How to make it possible.
-        #[serde(alias = "mend")]
         fix: String,
     },
     /// The server cannot do this workload.
@@ -466,9 +453,8 @@ impl When {
 pub struct AnswerCheck {
     /// When it was fetched.
     pub when: When,
-    /// What was asked, such as `GET /index.html`; absent in records from earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request: Option<String>,
+    /// What was asked, such as `GET /index.html`.
+    pub request: String,
     /// Status.
     pub status: u16,
     /// Length of the body, bytes.
@@ -481,9 +467,8 @@ pub struct AnswerCheck {
     /// SHA-256 of the decoded body, hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decoded_sha256: Option<String>,
-    /// What was agreed on for this answer; absent in records from earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub negotiated: Option<Negotiated>,
+    /// What was agreed on for this answer.
+    pub negotiated: Negotiated,
     /// Header lines as sent.
     pub headers: Vec<(String, String)>,
     /// Whether it is what the workload expects.

@@ -145,7 +145,7 @@ pub struct BusiestThread {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Share of the time, 0 to 1, in which it wanted a processor and had none; `None` where the
-    /// kernel does not count it, and in records from earlier versions.
+    /// kernel does not count it.
     #[serde(rename = "busiest_thread_waited")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited: Option<f64>,
@@ -367,7 +367,6 @@ pub struct TcpTick {
     /// Established sockets now.
     pub established: u64,
     /// Datagrams that UDP sockets had no room for.
-    #[serde(default)]
     pub udp_drops: u64,
 }
 

@@ -84,7 +84,6 @@ pub struct Crew {
     /// Smallest soft limit of open files among them; `None` where it could not be read, or there
     /// is none.
     pub open_files: Option<u64>,
-    /// Users that its processes run as, by name; empty in records that did not keep it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Users that its processes run as, by name.
     pub users: Vec<String>,
 }

@@ -41,7 +41,7 @@ fn main() -> std::io::Result<()> {
     if let Ok(name) = std::env::var("LATE") {
         bakeoff_testing::answer_late(&mut record, &name);
     }
-    record.machine.settings = Some(bakeoff_testing::settings());
+    record.machine.settings = bakeoff_testing::settings();
     if let Ok(name) = std::env::var("FAILED") {
         bakeoff_testing::fail(&mut record, &name);
     }

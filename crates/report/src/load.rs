@@ -219,8 +219,8 @@ fn engine_of(result: &LoadResult) -> Value {
 
 fn engine_ns_per_request(result: &LoadResult) -> Option<f64> {
     let cpu_s = result.engine.cpu_user_s + result.engine.cpu_system_s;
-    let ended = result.ended_in_window().filter(|ended| *ended > 0)?;
-    Some(cpu_s * 1e9 / ended as f64)
+    let ended = result.ended_in_window();
+    (ended > 0).then(|| cpu_s * 1e9 / ended as f64)
 }
 
 fn per_second(requests: u64, measured_s: f64) -> Option<f64> {

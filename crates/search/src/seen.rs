@@ -265,7 +265,7 @@ fn busy(result: &LoadResult) -> Option<f64> {
 /// waits for a free connection is due and not begun.
 fn backlog(result: &LoadResult) -> Option<Backlog> {
     let mut due = result.schedule.as_ref()?.parts.iter().peekable();
-    let mut waiting = result.balance.map_or(0, |balance| balance.carried_in) as f64;
+    let mut waiting = result.balance.carried_in as f64;
     let mut points = vec![(0.0, waiting)];
     let mut ended = result.intervals.iter().peekable();
     while let Some(part) = ended.next() {

@@ -111,7 +111,7 @@ fn remove_left_over_in(base: &Path, namespaces: &dyn Fn() -> Option<BTreeSet<u64
         return;
     };
     for (owner, group) in elsewhere {
-        if owner.namespace.is_some_and(|it| !live.contains(&it)) {
+        if !live.contains(&owner.namespace) {
             // The kernel refuses it while anything runs in it.
             let _ = std::fs::remove_dir(group);
         }
@@ -138,47 +138,38 @@ pub(crate) fn remove(group: &Path) {
     }
 }
 
-/// The process that made a group: number, start time and PID namespace, or in names of earlier
-/// versions less.
+/// The process that made a group.
 #[derive(Debug, PartialEq)]
 struct Owner {
-    pid: i32,
-    started: Option<u64>,
-    namespace: Option<u64>,
+    pid: Pid,
+    started: u64,
+    /// PID namespace.
+    namespace: u64,
 }
 
 impl Owner {
     /// Whether its number is one of another namespace, which says nothing here.
     fn is_elsewhere(&self) -> bool {
-        self.namespace.is_some_and(|it| Some(it) != own_namespace())
+        Some(self.namespace) != own_namespace()
     }
 
     fn is_running(&self) -> bool {
-        match (Pid::from_raw(self.pid), self.started) {
-            (Some(pid), Some(started)) => tree::is_running(pid, started),
-            _ => Path::new(&format!("/proc/{}", self.pid)).exists(),
-        }
+        tree::is_running(self.pid, self.started)
     }
 }
 
 /// The process that made the group of this name.
 fn owner(name: &str) -> Option<Owner> {
     let parts: Vec<&str> = name.strip_prefix("bakeoff-")?.split('-').collect();
-    let (pid, started, namespace, number) = match parts.as_slice() {
-        [pid, number] => (pid, None, None, number),
-        [pid, started, number] => (pid, Some(started.parse().ok()?), None, number),
-        [pid, started, namespace, number] => {
-            let namespace = Some(namespace.parse().ok()?);
-            (pid, Some(started.parse().ok()?), namespace, number)
-        }
-        _ => return None,
+    let [pid, started, namespace, number] = parts.as_slice() else {
+        return None;
     };
     number.parse::<u32>().ok()?;
-    let pid = pid.parse().ok().filter(|&pid| pid > 0)?;
+    let pid = pid.parse().ok().filter(|&pid: &i32| pid > 0)?;
     Some(Owner {
-        pid,
-        started,
-        namespace,
+        pid: Pid::from_raw(pid)?,
+        started: started.parse().ok()?,
+        namespace: namespace.parse().ok()?,
     })
 }
 
@@ -309,19 +300,19 @@ mod tests {
 
     #[test]
     fn only_names_of_our_making_have_an_owner() {
-        let of = |pid, started, namespace| {
-            Some(Owner {
-                pid,
-                started,
-                namespace,
-            })
+        let made = Owner {
+            pid: Pid::from_raw(71).unwrap(),
+            started: 5,
+            namespace: 9,
         };
-        assert_eq!(owner("bakeoff-71-5-9-3"), of(71, Some(5), Some(9)));
-        assert_eq!(owner("bakeoff-71-5-3"), of(71, Some(5), None));
-        assert_eq!(owner("bakeoff-71-3"), of(71, None, None));
-        assert_eq!(owner("bakeoff-71"), None);
-        assert_eq!(owner("bakeoff-71-5-9-3-1"), None);
-        assert_eq!(owner("bakeoff-71-three"), None);
-        assert_eq!(owner("system.slice"), None);
+        assert_eq!(owner("bakeoff-71-5-9-3"), Some(made));
+        for name in [
+            "bakeoff-71-5-3",
+            "bakeoff-71-5-9-3-1",
+            "bakeoff-71-5-9-three",
+            "system.slice",
+        ] {
+            assert_eq!(owner(name), None, "{name}");
+        }
     }
 }

@@ -239,13 +239,13 @@ impl Answer {
         let decoded = self.unzipped();
         AnswerCheck {
             when,
-            request: Some(request),
+            request,
             status: self.status,
             body_bytes: self.body.len() as u64,
             body_sha256: sha256(&self.body),
             decoded_bytes: decoded.as_ref().map(|body| body.len() as u64),
             decoded_sha256: decoded.as_ref().map(|body| sha256(body)),
-            negotiated: Some(self.negotiated.clone()),
+            negotiated: self.negotiated.clone(),
             headers: self.headers.clone(),
             right,
         }

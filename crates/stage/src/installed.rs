@@ -27,8 +27,7 @@ pub(crate) struct Installed {
     pub(crate) package_version: String,
     /// What the package's registry, or its file, says of its bytes.
     pub(crate) package_hash: String,
-    /// Whether that is a hash that the server's folder knew; not so of earlier installations.
-    #[serde(default)]
+    /// Whether that is a hash that the server's folder knew.
     pub(crate) verified: bool,
     /// Commands that got and built it.
     pub(crate) commands: Vec<String>,

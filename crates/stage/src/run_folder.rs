@@ -134,14 +134,9 @@ pub(crate) fn boot() -> String {
     id.trim().to_owned()
 }
 
-/// Whose folder this name belongs to.
+/// The process whose folder this name belongs to: number and start time.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
-    /// Number and start time.
-    Process(Pid, u64),
-    /// A number alone, as an earlier version of bakeoff named its folders.
-    Number(Pid),
-}
+pub(crate) struct Owner(Pid, u64);
 
 impl Owner {
     /// Read from a folder's name; `None` for one that no bakeoff has made.
@@ -151,24 +146,13 @@ impl Owner {
             let number = text.parse().ok().filter(|&number: &i32| number > 0)?;
             Pid::from_raw(number)
         };
-        let mut parts = rest.splitn(3, '-');
-        match (parts.next(), parts.next(), parts.next()) {
-            (Some(pid), Some(started), Some(_)) => {
-                Some(Self::Process(number(pid)?, started.parse().ok()?))
-            }
-            (Some(pid), None, None) => Some(Self::Number(number(pid)?)),
-            _ => None,
-        }
+        let (pid, rest) = rest.split_once('-')?;
+        let (started, _) = rest.split_once('-')?;
+        Some(Self(number(pid)?, started.parse().ok()?))
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        match *self {
-            Self::Process(pid, started) => tree::is_running(pid, started),
-            // In a container numbers repeat: this process's own is of a bakeoff before it.
-            Self::Number(pid) => {
-                pid != rustix::process::getpid() && Path::new(&format!("/proc/{pid}")).exists()
-            }
-        }
+        tree::is_running(self.0, self.1)
     }
 }
 
@@ -202,7 +186,7 @@ mod tests {
         assert_ne!(one.path(), two.path());
         let me = rustix::process::getpid();
         let owner = Owner::of(one.path().file_name().unwrap().to_str().unwrap()).unwrap();
-        assert_eq!(owner, Owner::Process(me, tree::started(me).unwrap()));
+        assert_eq!(owner, Owner(me, tree::started(me).unwrap()));
         assert!(owner.is_running());
         let mode = one.path().metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o066, 0, "nobody else may list or write: {mode:o}");
@@ -215,11 +199,10 @@ mod tests {
     fn only_names_of_our_making_have_an_owner() {
         let pid = |number| Pid::from_raw(number).unwrap();
         let check = |name: &str, owner: Option<Owner>| assert_eq!(Owner::of(name), owner, "{name}");
-        let process = Owner::Process(pid(71), 5);
-        check("bakeoff-run-71-5-00ff", Some(process));
-        check("bakeoff-run-71", Some(Owner::Number(pid(71))));
+        check("bakeoff-run-71-5-00ff", Some(Owner(pid(71), 5)));
         for name in [
             "bakeoff-run-",
+            "bakeoff-run-71",
             "bakeoff-run-71-5",
             "bakeoff-run--1-5-0",
             "other-71-5-0",
@@ -227,7 +210,7 @@ mod tests {
             check(name, None);
         }
         let started = tree::started(rustix::process::getpid()).unwrap();
-        let other = Owner::Process(rustix::process::getpid(), started + 1);
+        let other = Owner(rustix::process::getpid(), started + 1);
         assert!(!other.is_running(), "a number alone names nobody");
     }
 }

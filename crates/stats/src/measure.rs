@@ -227,9 +227,8 @@ fn rate(result: &LoadResult) -> Result<f64, &'static str> {
 /// Over the requests that ended while `total` was counted.
 fn per_request(result: &LoadResult, total: f64) -> Result<f64, &'static str> {
     match result.ended_in_window() {
-        None => Err("the record does not say how many requests ended in the window"),
-        Some(0) => Err("no request ended in the window"),
-        Some(ended) => Ok(total / ended as f64),
+        0 => Err("no request ended in the window"),
+        ended => Ok(total / ended as f64),
     }
 }
 

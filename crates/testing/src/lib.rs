@@ -282,7 +282,7 @@ fn machine() -> Machine {
             somaxconn: Some(4096),
             tcp_tw_reuse: Some(2),
         },
-        settings: None,
+        settings: MachineSettings::default(),
         load_average: Some(0.12),
         command: ["bakeoff", "run", "synthetic"].map(String::from).to_vec(),
         started_at: "2026-11-21T04:00:00Z".into(),
@@ -503,14 +503,17 @@ fn facts(name: &str) -> ServerFacts {
 
 fn answer(when: When) -> AnswerCheck {
     AnswerCheck {
-        request: Some("GET /".into()),
+        request: "GET /".into(),
         when,
         status: 200,
         body_bytes: 13,
         body_sha256: "a1".repeat(32),
         decoded_bytes: None,
         decoded_sha256: None,
-        negotiated: None,
+        negotiated: Negotiated {
+            protocol: "h1".into(),
+            ..Negotiated::default()
+        },
         headers: vec![("Content-Length".into(), "13".into())],
         right: true,
     }

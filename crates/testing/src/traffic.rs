@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use bakeoff_plan::{Load, RateShape};
 use bakeoff_record::{
-    Balance, Bytes, Clients, Connections, DuePart, EngineUsage, Histogram, InFlight, Interval,
-    LoadResult, Negotiated, Observed, Outcome, OutcomeCounts, Requests, ScheduleKept, ThreadUsage,
+    Balance, Bytes, Clients, Connections, DuePart, EngineSettings, EngineUsage, Histogram,
+    InFlight, Interval, LoadResult, Negotiated, Observed, Outcome, OutcomeCounts, Requests,
+    ScheduleKept, ThreadUsage,
 };
 
 use super::MEASURED_S;
@@ -45,12 +46,9 @@ impl Shape {
     }
 }
 
-/// Makes the result one of an open loop: sent on time, ended soon after its last request.
+/// Makes the result one of an open loop that ended soon after its last request.
 pub(crate) fn keep_time(result: &mut LoadResult, load: &Load) {
-    result.requests.in_flight_at_end = 0;
-    result.requests.started = result.requests.completed;
-    result.requests.planned = Some(result.requests.started);
-    result.send_lag.record_n(20_000, result.requests.started);
+    drain(result);
     if load.requests == Some(result.requests.completed) {
         result.measured_s = MEASURED_S - 0.002 + 0.000_4;
     }
@@ -107,12 +105,12 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
         seed,
         measured_s: MEASURED_S,
         requests: requests(&outcomes, u64::from(shape.clients)),
-        balance: Some(Balance {
+        balance: Balance {
             carried_in: u64::from(shape.clients),
             begun: completed,
             ended: completed,
             in_flight: u64::from(shape.clients),
-        }),
+        },
         schedule: None,
         status: BTreeMap::from([(200, ok)]),
         service: latency.clone(),
@@ -143,7 +141,7 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
         engine: engine(shape.engine_busy),
         warmup: Vec::new(),
         observed: observed(shape, ok),
-        settings: None,
+        settings: EngineSettings::default(),
         intervals,
         bodies_checked: 64,
         urls: Vec::new(),

@@ -150,13 +150,9 @@ fn answers(subject: &Subject<'_>, code: Code, side: When) -> Check {
             Check::passed(code, text)
         }
         Some(wrong) => {
-            let request = wrong.request.as_ref();
-            let request = request
-                .map(|name| format!(" to {name}"))
-                .unwrap_or_default();
             let text = format!(
-                "the answer{request} {when} the window is wrong: status {}, {} bytes",
-                wrong.status, wrong.body_bytes
+                "the answer to {} {when} the window is wrong: status {}, {} bytes",
+                wrong.request, wrong.status, wrong.body_bytes
             );
             Check::new(code, Level::Invalid, text)
         }

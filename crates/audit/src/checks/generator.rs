@@ -213,13 +213,11 @@ fn lag(subject: &Subject<'_>) -> Check {
     Check::new(Code::EngineLag, level, text).figures(share, ENGINE_LAG_SHARE)
 }
 
-/// Largest share of the window that a thread of the engine worked. Records written before threads
-/// were counted apart hold the time in which they did not wait, work or not.
+/// Largest share of the window that a thread of the engine worked.
 pub(crate) fn working(result: &LoadResult) -> Option<f64> {
     let threads = result.engine.threads.iter().map(|thread| thread.cpu_s);
-    let worked = threads.reduce(f64::max).filter(|_| result.measured_s > 0.0);
-    match worked {
-        Some(worked) => Some(worked / result.measured_s),
-        None => result.engine.busy_share.iter().copied().reduce(f64::max),
-    }
+    let worked = threads
+        .reduce(f64::max)
+        .filter(|_| result.measured_s > 0.0)?;
+    Some(worked / result.measured_s)
 }

@@ -116,8 +116,8 @@ fn softnet(subject: &Subject<'_>) -> Option<Check> {
 }
 
 fn conntrack(subject: &Subject<'_>) -> Option<Check> {
-    let settings = subject.machine.settings.as_ref()?;
-    let limit: u64 = settings.sysctls.get(CONNTRACK_MAX)?.trim().parse().ok()?;
+    let sysctls = &subject.machine.settings.sysctls;
+    let limit: u64 = sysctls.get(CONNTRACK_MAX)?.trim().parse().ok()?;
     let ticks = subject.trial.usage.host.iter();
     let most = ticks.filter_map(|tick| tick.conntrack).max()?;
     let share = most as f64 / limit.max(1) as f64;

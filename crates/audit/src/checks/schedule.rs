@@ -40,14 +40,10 @@ fn count_reached(subject: &Subject<'_>) -> Option<Check> {
     })
 }
 
-/// Requests due in the window against those of them that were begun. Records written before
-/// `due` existed only hold what was planned and what was begun in all.
+/// Requests due in the window against those of them that were begun.
 fn started(subject: &Subject<'_>) -> Check {
     let requests = &subject.result.requests;
-    let (asked, begun) = match requests.due {
-        Some(due) => (due, requests.begun),
-        None => (requests.planned.unwrap_or(0), requests.started),
-    };
+    let (asked, begun) = (requests.due.unwrap_or(0), requests.begun);
     if asked == 0 {
         let reason = "the engine did not say how many requests were due";
         return Check::not_run(Code::ScheduleKept, reason);
@@ -144,21 +140,12 @@ fn unended(subject: &Subject<'_>) -> Option<Check> {
 
 /// How late the engine was by itself: requests that waited for the server to free a client do not
 /// count, and the others only until they were begun, because for a connection it is the server that
-/// is waited for. Records written before the two were counted apart hold them together.
+/// is waited for.
 fn send_lag(subject: &Subject<'_>) -> Check {
     let result = subject.result;
-    let (lag, words) = match &result.schedule {
-        Some(kept) => (
-            &kept.slip,
-            "requests that did not wait for the server were begun",
-        ),
-        None => (&result.send_lag, "requests were sent"),
-    };
-    let Some(lag) = lag.quantile(0.99) else {
-        let waited = result
-            .schedule
-            .as_ref()
-            .is_some_and(|it| it.wait.count() > 0);
+    let kept = result.schedule.as_ref();
+    let Some(lag) = kept.and_then(|kept| kept.slip.quantile(0.99)) else {
+        let waited = kept.is_some_and(|kept| kept.wait.count() > 0);
         let reason = match waited {
             true => "every request waited for the server, so the engine's own delay is not known",
             false => "the engine did not record when requests were really sent",
@@ -177,8 +164,8 @@ fn send_lag(subject: &Subject<'_>) -> Check {
         _ => (Level::Suspect, String::new()),
     };
     let text = format!(
-        "99 % of {words} within {:.3} ms of their time; latency counts from the intended time, so \
-         a lag is in it{share}",
+        "99 % of requests that did not wait for the server were begun within {:.3} ms of their \
+         time; latency counts from the intended time, so a lag is in it{share}",
         lag / 1e6
     );
     Check::new(Code::SendLag, level, text).figures(lag, limit)
@@ -221,7 +208,7 @@ fn behind_clients(subject: &Subject<'_>, due: u64) -> Option<Check> {
     let result = subject.result;
     let slipped = result.schedule.as_ref()?.slip.count();
     let waited = result.send_lag.count().saturating_sub(slipped);
-    let ended = result.balance?.ended;
+    let ended = result.balance.ended;
     let share = due.saturating_sub(ended) as f64 / due as f64;
     if waited <= due / 2 || share <= QUEUE_GROWTH_SHARE {
         return None;

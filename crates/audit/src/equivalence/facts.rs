@@ -385,7 +385,7 @@ fn negotiated(
     trial: &TrialRecord,
     part: fn(&bakeoff_record::Negotiated) -> Option<String>,
 ) -> Option<Value> {
-    part(before(trial)?.negotiated.as_ref()?).map(Value::new)
+    part(&before(trial)?.negotiated).map(Value::new)
 }
 
 /// What encrypts the bytes, of a suite such as `TLS13_AES_128_GCM_SHA256` or

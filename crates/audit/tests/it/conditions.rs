@@ -42,10 +42,8 @@ fn fail_half(trial: &mut TrialRecord) {
     result.requests.begun += wrong;
     result.requests.started += wrong;
     result.requests.completed += wrong;
-    if let Some(balance) = &mut result.balance {
-        balance.begun += wrong;
-        balance.ended += wrong;
-    }
+    result.balance.begun += wrong;
+    result.balance.ended += wrong;
 }
 
 #[test]

@@ -164,10 +164,10 @@ fn disturbed_rounds_and_what_cannot_be_changed_test_nothing() {
     );
 }
 
-/// The number of an experiment was its place in the list of what is suspected, so that records of
-/// earlier versions have others of the same number. Their trials were taken for its own.
+/// Trials of another contender, workload, load or change are not taken for those of an experiment,
+/// whatever their ids begin with.
 #[test]
-fn an_experiment_of_the_same_number_that_is_another_is_left_out() {
+fn trials_of_another_experiment_are_left_out() {
     let twice = [1900.0, 1950.0, 1880.0, 1910.0, 1990.0, 1870.0];
     let mut record = single_core();
     experiment(&mut record, &twice, 1000.0);

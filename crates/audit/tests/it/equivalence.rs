@@ -17,14 +17,14 @@ fn equal_campaign() -> Record {
             }
         });
         for answer in &mut trial.answers {
-            answer.negotiated = Some(Negotiated {
+            answer.negotiated = Negotiated {
                 protocol: "h1".into(),
                 tls_version: Some("TLSv1.3".into()),
                 cipher: Some("TLS13_AES_128_GCM_SHA256".into()),
                 group: Some("X25519".into()),
                 alpn: None,
                 settings: None,
-            });
+            };
         }
         trial.each_work(|work| {
             work.certificate = Some(CertificateFacts {
@@ -171,7 +171,7 @@ fn compression_on_one_side_is_reported() {
 fn another_tls_is_reported() {
     let with = |change: fn(&mut Negotiated)| {
         move |answer: &mut bakeoff_record::AnswerCheck| {
-            answer.negotiated.iter_mut().for_each(change);
+            change(&mut answer.negotiated);
         }
     };
     blames_answer(
@@ -352,7 +352,7 @@ fn what_is_not_known_is_no_difference() {
     assert_eq!(workers.contenders, [ODD]);
     assert_eq!(workers.reason, "no process was seen");
     assert!(table.equal.iter().all(|it| it.fact != "workers"));
-    // An earlier record has no such facts at all.
+    // Where nothing was looked at there are no such facts at all.
     let mut record = equal_campaign();
     record.trials.iter_mut().for_each(|trial| trial.work = None);
     let table = self::table(&record, "proxy");

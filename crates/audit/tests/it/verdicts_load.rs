@@ -396,7 +396,7 @@ fn a_queue_before_busy_clients_grows_too() {
     let behind = |late: u64, waited: u64| {
         judge_open(move |result| {
             let due = result.requests.due.unwrap_or(0);
-            let balance = result.balance.as_mut().expect("it was counted");
+            let balance = &mut result.balance;
             balance.ended = due - due * late / 1_000;
             (balance.begun, balance.in_flight) = (balance.ended, balance.carried_in);
             let waited = due * waited / 100;
@@ -416,7 +416,7 @@ fn a_queue_before_busy_clients_grows_too() {
     assert!(!grows(&behind(5, 95)), "as many ended as were due");
     let connecting = judge_open(|result| {
         let due = result.requests.due.unwrap_or(0);
-        let balance = result.balance.as_mut().expect("it was counted");
+        let balance = &mut result.balance;
         balance.ended = due - due / 3;
         (balance.begun, balance.in_flight) = (balance.ended, balance.carried_in);
         // Each found a client free, which had to connect.
@@ -440,28 +440,6 @@ fn what_was_due_and_had_no_end_is_held_against_the_latencies_alone() {
     assert_eq!(reported(&unended(0.06)), ["unended: latency invalid"]);
     let found = unended(0.06);
     assert!(text_of(&found, Code::Unended).contains("had no end (6.00 %)"));
-}
-
-#[test]
-fn an_open_loop_of_an_old_record_is_judged_by_what_it_holds() {
-    let old = |fault: fn(&mut LoadResult)| {
-        judge_open(|result| {
-            (result.requests.due, result.requests.unended) = (None, None);
-            (result.schedule, result.balance) = (None, None);
-            fault(result);
-        })
-    };
-    assert_eq!(reported(&old(|_| {})), [""; 0]);
-    let late = old(|result| result.requests.planned = Some(result.requests.started * 2));
-    assert_eq!(
-        reported(&late),
-        ["schedule-kept: rate invalid, latency invalid"]
-    );
-    let lagging = old(|result| {
-        let sent = result.send_lag.count();
-        result.send_lag.record_n(1_000_000_000, sent);
-    });
-    assert_eq!(reported(&lagging), ["send-lag: latency suspect"]);
 }
 
 #[test]
@@ -490,7 +468,7 @@ fn what_weakens_a_load_by_itself_is_said_with_a_hint() {
             |trial| result(trial).outcomes.add(bakeoff_record::Outcome::Local),
             "local-limit",
         ),
-        // What the engine of an old record said by itself is not said twice.
+        // What was said of a load by itself is not said twice.
         (
             |trial| {
                 engine_worked(trial, 0.95, 0.0);
@@ -515,21 +493,12 @@ fn cpu_time_per_request_goes_by_what_ended_in_the_window() {
     let kept = per_request(|_| {}).expect("it was measured");
     // A queue that was worked off after the window: half of what was due ended in it.
     let queued = per_request(|result| {
-        let balance = result.balance.as_mut().expect("every load has one");
+        let balance = &mut result.balance;
         balance.in_flight += balance.ended / 2;
         balance.ended -= balance.ended / 2;
     });
     let ratio = queued.expect("it was measured") / kept;
     assert!((ratio - 2.0).abs() < 0.01, "{ratio}");
-    let unknown = per_request(|result| result.balance = None);
-    let why = "the record does not say how many requests ended in the window";
-    assert_eq!(unknown, Err(Missing::Because(why)));
-    // Older records followed no request beyond the window.
-    let old = per_request(|result| {
-        result.balance = None;
-        result.requests.due = None;
-    });
-    assert_eq!(old, Ok(kept));
 }
 
 #[test]

@@ -213,11 +213,11 @@ fn hang(trial: &mut TrialRecord) {
         in_flight_at_end: waiting,
         ..Requests::default()
     };
-    result.balance = Some(Balance {
+    result.balance = Balance {
         carried_in: waiting,
         in_flight: waiting,
         ..Balance::default()
-    });
+    };
     result.outcomes = Default::default();
     (result.latency, result.service) = (Histogram::new(), Histogram::new());
     result.error_latencies.clear();

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use bakeoff_record::{
-    CONFIRM_FOLDER, Disturbance, Record, RecordFolder, SumCheck, TRIAL_SCHEMAS_READ, TrialRecord,
-    check_beside, check_links, check_machine, check_sums, disturbances, doubts, shell_path,
+    CONFIRM_FOLDER, Disturbance, Record, RecordFolder, SumCheck, TrialRecord, check_beside,
+    check_links, check_machine, check_sums, disturbances, doubts, shell_path,
 };
 use bakeoff_report::{
     Redacted, Report, counted, differences, is_drawn_around, stored_document, view_of,
@@ -102,14 +102,7 @@ fn beside(path: &Path, record: &Record, notes: &mut Vec<String>) -> anyhow::Resu
         ));
         return Ok(Vec::new());
     }
-    let mut found = check_beside(path, record).map_err(unreadable)?;
-    let mut trials = record.trials.iter();
-    // Trials of the first version have a plan file alone.
-    let has_plan = trials.any(|trial| trial.schema != TRIAL_SCHEMAS_READ[0]);
-    if has_plan && !path.join("plan.json").exists() {
-        found.push("plan.json is missing, and plan.toml was read in its place".to_owned());
-    }
-    Ok(found)
+    check_beside(path, record).map_err(unreadable)
 }
 
 /// Whether what was drawn and written with the record is what this bakeoff would draw and write.
@@ -157,20 +150,13 @@ fn unreadable(error: bakeoff_record::FolderError) -> anyhow::Error {
     exit::usage(error)
 }
 
-/// How many trials are known to be unchanged, and how many cannot be.
+/// How many trials are known to be unchanged.
 fn unchanged(sums: &SumCheck, of: &str) -> String {
     let (trials, are) = match sums.whole {
         1 => ("trial", "is as it was"),
         _ => ("trials", "are as they were"),
     };
-    let whole = format!("{} {trials}{of} {are} written", sums.whole);
-    match sums.without {
-        0 => whole,
-        without => format!(
-            "{whole}; {without} have no checksum, so that a change of them is found only where it \
-             changes a figure below"
-        ),
-    }
+    format!("{} {trials}{of} {are} written", sums.whole)
 }
 
 /// What disturbed a trial is decided while a campaign runs, by the trial alone but for drift.
@@ -190,11 +176,7 @@ fn disturbed(trial: &TrialRecord) -> Option<String> {
             )
         })
     };
-    // The first version of a trial's line had no place for it.
-    let disturbed = (trial.schema != TRIAL_SCHEMAS_READ[0])
-        .then(|| differs("disturbed", &trial.attempt.disturbed, &disturbances(trial)))
-        .flatten();
-    // Nor had earlier bakeoffs for what put a trial of a search in doubt.
+    let disturbed = differs("disturbed", &trial.attempt.disturbed, &disturbances(trial));
     let doubted = trial.attempt.doubted.as_deref();
     let doubted = || differs("doubted", doubted?, &doubts(trial).unwrap_or_default());
     disturbed.or_else(doubted)

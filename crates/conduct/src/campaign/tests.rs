@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU32;
 
 use bakeoff_plan::{Cpus, Pinning};
-use bakeoff_record::{HOSTS_SCHEMA, Record};
+use bakeoff_record::Record;
 
 use super::*;
 use crate::scripts::{Host, failed, gone, plan};
@@ -96,7 +96,6 @@ fn a_trial_whose_host_is_not_reached_again_is_left_for_a_campaign_that_goes_on()
         assert_eq!(left.len(), 1, "no other trial was tried");
         assert_eq!(left[0].end, TrialEnd::Interrupted);
         assert_eq!(left[0].course.lost(), std::slice::from_ref(&lost));
-        assert_eq!(left[0].schema, HOSTS_SCHEMA);
         let both = (&there, there.clone());
         let (end, trials) = carried_out(&mut folder, left.clone(), both);
         assert_eq!(end, CampaignEnd::Complete);

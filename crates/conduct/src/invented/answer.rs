@@ -66,13 +66,13 @@ impl Server {
         Fetched {
             check: AnswerCheck {
                 when: When::Before,
-                request: Some(request.name()),
+                request: request.name(),
                 status,
                 body_bytes: body.len() as u64,
                 body_sha256: digest_of(&body),
                 decoded_bytes: is_zipped.then_some(decoded.len() as u64),
                 decoded_sha256: is_zipped.then(|| digest_of(&decoded)),
-                negotiated: Some(self.negotiated(protocol)),
+                negotiated: self.negotiated(protocol),
                 headers,
                 right: if is_open { status < 500 } else { is_sent },
             },

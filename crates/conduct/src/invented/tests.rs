@@ -75,10 +75,7 @@ fn open(rate_per_s: f64, world: &str) -> LoadResult {
 
 fn holds(result: &LoadResult) {
     let requests = &result.requests;
-    assert!(
-        result.balance.is_some_and(|balance| balance.holds()),
-        "{result:?}"
-    );
+    assert!(result.balance.holds(), "{result:?}");
     assert_eq!(
         requests.started,
         requests.completed + requests.in_flight_at_end

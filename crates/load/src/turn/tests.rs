@@ -219,7 +219,7 @@ fn result(spec: &LoadSpec, counts: Vec<Counts>) -> LoadResult {
     assert_eq!(requests.completed, result.outcomes.completed());
     assert_eq!(result.latency.count(), requests.ok);
     assert_eq!(result.service.count(), requests.ok);
-    let balance = result.balance.expect("every load has one");
+    let balance = result.balance;
     assert!(balance.holds(), "{balance:?}");
     let parts = result.intervals.iter();
     let by_clock: u64 = parts.map(|part| part.ok + part.errors).sum();

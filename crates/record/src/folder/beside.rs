@@ -6,7 +6,7 @@ use super::{
     CONFIRM_FOLDER, FolderError, MACHINE_FILE, PLAN_COPY, PLAN_FILE, Record, is_record, read_plan,
     read_text, read_versioned,
 };
-use crate::machine::{MACHINE_SCHEMAS_READ, Machine};
+use crate::machine::{MACHINE_SCHEMA, Machine};
 
 /// In what the copy of the plan and the trials that confirm bottlenecks are not of this record.
 ///
@@ -21,7 +21,7 @@ pub fn check_beside(path: &Path, record: &Record) -> Result<Vec<String>, FolderE
     }
     let file = confirm.join(MACHINE_FILE);
     let text = read_text(&file)?;
-    let machine: Machine = read_versioned(&file, 1, &text, &MACHINE_SCHEMAS_READ)?;
+    let machine: Machine = read_versioned(&file, 1, &text, MACHINE_SCHEMA)?;
     // They are made with the machine of the record, and with its plan, which may have got more
     // rounds since.
     if machine != record.machine {
@@ -49,9 +49,6 @@ fn plan_copy(path: &Path, within: &str) -> Option<String> {
         "" => PLAN_COPY.to_owned(),
         within => format!("{within}/{PLAN_COPY}"),
     };
-    if !path.join(PLAN_FILE).exists() {
-        return None;
-    }
     let file = path.join(PLAN_COPY);
     if !file.exists() {
         return Some(format!("{name} is missing"));

@@ -2,7 +2,7 @@
 //! writes and checks them, and how a file is written with its own.
 //!
 //! The page of a comparison holds all of the machine and nearly all of the links, those of searches
-//! and overloads a line of the machine. Records from before there were these files have none.
+//! and overloads a line of the machine.
 
 use std::io;
 use std::path::Path;

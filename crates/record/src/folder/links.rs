@@ -57,7 +57,7 @@ pub(super) fn read(folder: &Path) -> Result<Vec<MeasuredAfter>, FolderError> {
     if matches!(path.try_exists(), Ok(false)) {
         return Ok(Vec::new());
     }
-    let stored: StoredLinks = read_versioned(&path, 1, &read_text(&path)?, &[LINKS_SCHEMA])?;
+    let stored: StoredLinks = read_versioned(&path, 1, &read_text(&path)?, LINKS_SCHEMA)?;
     Ok(stored.measured)
 }
 

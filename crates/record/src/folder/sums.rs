@@ -2,8 +2,7 @@
 //! trial named.
 //!
 //! A line is `OFFSET LENGTH SHA256 TRIAL`, written and synced after its trial. It names a range of
-//! bytes, line end included, so that no changed byte can move a trial out of its sight. Trials of
-//! the first version have none, and records of it that went on since have some for later trials.
+//! bytes, line end included, so that no changed byte can move a trial out of its sight.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -14,7 +13,6 @@ use sha2::{Digest as _, Sha256};
 use super::{FILE_BYTES_MAX, FolderError, TRIALS_FILE, cut_torn_line, failed, is_record};
 use crate::private::open_private;
 use crate::regular::read_regular;
-use crate::trial::TRIAL_SCHEMAS_READ;
 
 /// The checksums.
 pub(super) const SUMS_FILE: &str = "trials.sum";
@@ -65,10 +63,8 @@ pub fn hex(bytes: &[u8]) -> String {
 pub struct SumCheck {
     /// Trials that are as they were written.
     pub whole: usize,
-    /// Lines of the version from before there were checksums, without one.
-    pub without: usize,
-    /// Lines of later versions without a checksum, which is written for each: it was taken away,
-    /// or bakeoff was ended by force just after the trial.
+    /// Lines without a checksum, which is written for each: it was taken away, or bakeoff was ended
+    /// by force just after the trial.
     pub missing: usize,
     /// Trials that are no longer as they were written.
     pub changed: Vec<Changed>,
@@ -124,7 +120,7 @@ impl<'t> Sum<'t> {
     /// A name beside the right bytes is what a reader of the checksums believes.
     fn check_name(&self, line: &[u8]) -> Result<(), String> {
         match Head::read(line) {
-            Some(Head { id, .. }) if on_one_line(&id) != self.trial => Err(format!(
+            Some(Head { id }) if on_one_line(&id) != self.trial => Err(format!(
                 "{SUMS_FILE} has this name beside the checksum of trial {id}"
             )),
             _ => Ok(()),
@@ -135,7 +131,6 @@ impl<'t> Sum<'t> {
 /// What a line of trials is, whatever else it holds.
 #[derive(serde::Deserialize)]
 struct Head {
-    schema: String,
     id: String,
 }
 
@@ -169,7 +164,7 @@ pub fn check_sums(path: &Path) -> Result<SumCheck, FolderError> {
 pub fn check_lines(trials: &[u8], sums: &str) -> SumCheck {
     let mut check = SumCheck::default();
     let (mut covered, mut unreadable) = (0, 0_usize);
-    let mut uncovered = Uncovered::default();
+    let mut uncovered = 0;
     for (number, line) in (1..).zip(sums.split_inclusive('\n')) {
         // Torn, as the line of a trial may be; its trial then has none.
         let Some(line) = line.strip_suffix('\n') else {
@@ -188,7 +183,7 @@ pub fn check_lines(trials: &[u8], sums: &str) -> SumCheck {
             changed(sum.trial.to_owned(), text);
             continue;
         }
-        uncovered.count(trials, covered, sum.offset);
+        uncovered += whole_lines(trials, covered, sum.offset);
         covered = sum.offset.saturating_add(sum.length);
         match sum.check(trials) {
             Ok(()) => check.whole += 1,
@@ -196,32 +191,14 @@ pub fn check_lines(trials: &[u8], sums: &str) -> SumCheck {
         }
     }
     // What follows the last checksum is a trial after which bakeoff was ended by force.
-    uncovered.count(trials, covered, trials.len());
+    uncovered += whole_lines(trials, covered, trials.len());
     // Lines whose checksum could not be read are counted already.
-    check.missing = uncovered.later.saturating_sub(unreadable);
-    let rest = unreadable.saturating_sub(uncovered.later);
-    check.without = uncovered.first.saturating_sub(rest);
+    check.missing = uncovered.saturating_sub(unreadable);
     check
 }
 
-/// Whole lines that no checksum covers.
-#[derive(Default)]
-struct Uncovered {
-    /// Lines of the first version, from before there were checksums.
-    first: usize,
-    later: usize,
-}
-
-impl Uncovered {
-    /// Counts those in a part of the trials.
-    fn count(&mut self, trials: &[u8], from: usize, to: usize) {
-        let part = trials.get(from..to.min(trials.len())).unwrap_or_default();
-        let lines = part.split_inclusive(|byte| *byte == b'\n');
-        for line in lines.filter(|line| line.ends_with(b"\n")) {
-            match Head::read(line) {
-                Some(head) if head.schema == TRIAL_SCHEMAS_READ[0] => self.first += 1,
-                _ => self.later += 1,
-            }
-        }
-    }
+/// Whole lines in a part of the trials.
+fn whole_lines(trials: &[u8], from: usize, to: usize) -> usize {
+    let part = trials.get(from..to.min(trials.len())).unwrap_or_default();
+    part.iter().filter(|byte| **byte == b'\n').count()
 }

@@ -66,11 +66,11 @@ fn tally(all: &[Ended], own: std::ops::Range<usize>, keeps_each: bool) -> LoadRe
     let ended = result.outcomes.completed();
     result.requests.completed = ended;
     (result.requests.started, result.requests.begun) = (ended, ended);
-    result.balance = Some(Balance {
+    result.balance = Balance {
         begun: ended,
         ended,
         ..Balance::default()
-    });
+    };
     result.quic = Some(QuicLedger {
         packets_sent: ended,
         ..QuicLedger::default()

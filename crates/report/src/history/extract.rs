@@ -14,7 +14,7 @@ use crate::redaction::Redacted;
 use crate::view::{Cell, Report, view_of};
 
 /// Version of [`HistoryRecord`]: what an index holds of another one is read again.
-pub const EXTRACT_SCHEMA: &str = "bakeoff.history-record/2";
+pub const EXTRACT_SCHEMA: &str = "bakeoff.history-record/1";
 /// Why a workload of a shared copy has no numbers.
 const NOT_KNOWN: &str = "the shared copy leaves out values of headers, so it is not known in full \
                          what was asked; take the record that it was made of";

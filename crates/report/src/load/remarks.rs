@@ -32,8 +32,7 @@ pub(super) fn is_unmeasured(result: &LoadResult) -> bool {
 /// How many of the compared bodies are wrong, where not all are compared: each stands for many.
 pub(super) fn wrong_bodies(result: &LoadResult) -> Option<String> {
     let (wrong, compared) = (result.observed.bodies_wrong, result.bodies_checked);
-    let each = result.settings.as_ref()?.body_check_one_in;
-    (wrong > 0 && each > 1).then(|| {
+    (wrong > 0 && result.settings.body_check_one_in > 1).then(|| {
         let verb = if wrong == 1 { "is" } else { "are" };
         format!(
             "{} of {} compared bodies {verb} wrong",
@@ -54,7 +53,7 @@ pub(super) fn shortened(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use bakeoff_plan::{Connect, Load, LoadModel};
-    use bakeoff_record::{EngineSettings, Interrupted};
+    use bakeoff_record::Interrupted;
 
     use super::*;
     use crate::{load_json, load_text};
@@ -111,15 +110,7 @@ mod tests {
     #[test]
     fn wrong_bodies_are_said_by_how_many_were_compared() {
         let mut result = empty(1.0, 0.0);
-        result.settings = Some(EngineSettings {
-            connect: "first".to_owned(),
-            gather: true,
-            waiting: "nap".to_owned(),
-            slack_s: 0.0,
-            retry_pause_s: 0.0,
-            ramp_gap_s: 0.0,
-            body_check_one_in: 64,
-        });
+        result.settings.body_check_one_in = 64;
         (result.bodies_checked, result.observed.bodies_wrong) = (16, 16);
         let words = "16 of 16 compared bodies are wrong";
         assert!(load_text(&result, None).contains(words));

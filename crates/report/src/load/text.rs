@@ -368,10 +368,7 @@ fn outcomes(text: &mut String, result: &LoadResult) {
             percent(share),
         );
         if outcome == Outcome::WrongBody && wrong_bodies(result).is_some() {
-            let each = result
-                .settings
-                .as_ref()
-                .map_or(1, |it| it.body_check_one_in);
+            let each = result.settings.body_check_one_in;
             let _ = writeln!(
                 text,
                 "             one body in {each} is compared; --check-every-body compares all"

@@ -380,7 +380,7 @@ pub(super) fn of_answer(answer: &mut AnswerCheck, see: &mut See<'_>) {
         headers,
         right: _,
     } = answer;
-    request.iter_mut().for_each(|it| see(Field::Target, it));
+    see(Field::Target, request);
     for (name, value) in headers {
         let sent = true;
         see(Field::Header { name, sent }, value);

@@ -111,7 +111,7 @@ fn everything(server: &str, variant: &str, unsupported: &[&str]) {
         let answer = fetch(&running, &workload, When::Before).unwrap().check;
         let what = format!("{server} {variant} {} {}", workload.name, protocol.name());
         assert!(answer.right, "{what}");
-        let negotiated = answer.negotiated.unwrap();
+        let negotiated = answer.negotiated;
         let expected = match protocol {
             Protocol::H1 | Protocol::H1Tls => "h1",
             Protocol::H2 | Protocol::H2c => "h2",

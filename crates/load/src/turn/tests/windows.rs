@@ -21,7 +21,7 @@ fn each_answer_is_in_the_part_in_which_it_ended() {
     let result = play(&quarters(), Server::after(ms(10))).result;
     assert_eq!(parts(&result.warmup), [(0.1, 9), (0.1, 10), (0.05, 5)]);
     assert_eq!(parts(&result.intervals), [(0.1, 10), (0.1, 10), (0.05, 5)]);
-    let balance = result.balance.expect("every load has one");
+    let balance = result.balance;
     assert_eq!((balance.carried_in, balance.begun), (1, 25));
     assert_eq!((balance.ended, balance.in_flight), (25, 1));
     assert_eq!(
@@ -45,7 +45,7 @@ fn streams_are_counted_by_the_same_edges() {
     spec.pacing.gather = false;
     let result = play(&spec, Server::h2(|asked| asked.hello(ms(10)))).result;
     assert_eq!(parts(&result.warmup), [(0.1, 36), (0.1, 40), (0.05, 20)]);
-    let balance = result.balance.expect("every load has one");
+    let balance = result.balance;
     assert_eq!((balance.carried_in, balance.begun), (4, 100));
     assert_eq!((balance.ended, balance.in_flight), (100, 4));
 }
@@ -63,7 +63,7 @@ fn a_turn_that_straddles_an_edge_counts_what_is_on_either_side() {
         look_ns: 0,
     };
     let played = play_at(&spec, Server::after(us(700)), costs, &Control::default());
-    let balance = played.result.balance.expect("every load has one");
+    let balance = played.result.balance;
     assert_eq!((balance.carried_in, balance.in_flight), (64, 64));
     assert_eq!(balance.begun, balance.ended);
     assert!(played.result.engine.threads[0].longest_turn_s > 0.000_5);
@@ -222,7 +222,7 @@ fn what_a_stop_cuts_off_is_no_failure_of_the_server() {
     let sum = |of: fn(&bakeoff_record::DuePart) -> u64| parts.iter().map(of).sum::<u64>();
     assert_eq!((sum(|part| part.due), sum(|part| part.begun)), (40, 40));
     // By the clock they were in flight when the window closed.
-    assert_eq!(result.balance.map(|balance| balance.in_flight), Some(10));
+    assert_eq!(result.balance.in_flight, 10);
     // Nor is what waits for a connection that is busy.
     let result = stopped_at(&open(100.0, 1), 19, |_| Some(15));
     let interrupted = result.observed.interrupted.as_ref().expect("it stopped");

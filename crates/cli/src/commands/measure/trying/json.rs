@@ -81,7 +81,7 @@ fn described(answer: &AnswerCheck, redaction: &Redaction) -> Value {
         "status": answer.status,
         "body_bytes": answer.body_bytes,
         "body_sha256": answer.body_sha256,
-        "protocol": answer.negotiated.as_ref().map(|it| &it.protocol),
+        "protocol": answer.negotiated.protocol,
         "headers": headers.collect::<std::collections::BTreeMap<_, _>>(),
     })
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::Protocol;
-use bakeoff_record::{AnswerCheck, ConfigChange, When};
+use bakeoff_record::{AnswerCheck, ConfigChange, Negotiated, When};
 use bakeoff_report::Redaction;
 use bakeoff_stage::{
     Choice, FileFound, Listener, ListenerKind, Named, Place, Problem, Upstream, UpstreamKind,
@@ -76,13 +76,16 @@ fn answer(status: u16, headers: &[(&str, &str)]) -> AnswerCheck {
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     AnswerCheck {
         when: When::Before,
-        request: Some("GET /".to_owned()),
+        request: "GET /".to_owned(),
         status,
         body_bytes: 4608,
         body_sha256: "00".repeat(32),
         decoded_bytes: None,
         decoded_sha256: None,
-        negotiated: None,
+        negotiated: Negotiated {
+            protocol: "h2".to_owned(),
+            ..Negotiated::default()
+        },
         headers: headers.collect(),
         right: true,
     }

@@ -112,8 +112,7 @@ fn file(one: &Tried, redaction: &Redaction) -> String {
 fn headline(one: &Tried) -> String {
     match &one.end {
         End::Answered(answer) | End::Wrong(answer, _) => {
-            let over = answer.negotiated.as_ref().map(|it| it.protocol.clone());
-            let over = over.map_or(String::new(), |it| format!(" over {it}"));
+            let over = &answer.negotiated.protocol;
             let verdict = if matches!(one.end, End::Answered(_)) {
                 ""
             } else {
