@@ -48,7 +48,7 @@ fn on_hosts(trial: &mut TrialRecord) {
         roles: vec![role],
         ..HostFacts::default()
     };
-    trial.course.hosts = Some(Hosts {
+    trial.hosts = Some(Hosts {
         hosts: vec![
             host("sut", HostRole::Server),
             host("g1", HostRole::Generator),

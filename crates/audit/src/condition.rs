@@ -343,7 +343,7 @@ impl Condition {
 /// How the server died under load, with the round. What others on the machine may have had a part
 /// in is not held against it.
 fn death(cell: &Cell<'_>) -> Option<String> {
-    let mut undisturbed = cell.trials.iter().filter(|it| !it.attempt.is_disturbed());
+    let mut undisturbed = cell.trials.iter().filter(|it| !it.is_disturbed());
     undisturbed.find_map(|trial| {
         let cause = trial.server_died()?;
         Some(format!("{cause}{}", in_rounds(&[trial.round])))

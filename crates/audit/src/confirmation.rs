@@ -168,7 +168,7 @@ fn weigh(cause: &'static str, change: Change, arms: &[&TrialRecord]) -> Confirma
             let mut here = arms.iter().filter(|trial| trial.round == number);
             let trial = here.find(|trial| is_arm(trial))?;
             let rate = Measure::RatePerS.of(trial).ok()?;
-            (rate > 0.0 && !trial.attempt.is_disturbed()).then_some(rate)
+            (rate > 0.0 && !trial.is_disturbed()).then_some(rate)
         };
         let is_changed = |trial: &TrialRecord| Change::of_name(&trial.contender).is_some();
         Some(Round {
@@ -216,10 +216,7 @@ fn why_not(arms: &[&TrialRecord]) -> String {
         TrialEnd::Failed { cause, .. } => Some(cause.clone()),
         TrialEnd::Measured | TrialEnd::Interrupted => None,
     });
-    let disturbed = arms
-        .iter()
-        .filter(|trial| trial.attempt.is_disturbed())
-        .count();
+    let disturbed = arms.iter().filter(|trial| trial.is_disturbed()).count();
     ends.into_iter().next().unwrap_or_else(|| match disturbed {
         0 => "it was interrupted".to_owned(),
         _ => format!(

@@ -30,7 +30,7 @@ pub fn judge_trial(record: &Record, trial: &TrialRecord, ceilings: Ceilings) -> 
         TrialEnd::Unsupported { reason } => ended(Verdict::Unsupported, reason),
         TrialEnd::Interrupted => ended(
             Verdict::Skipped,
-            &match trial.course.lost().first() {
+            &match trial.lost().first() {
                 None => "interrupted by the user".to_owned(),
                 Some(lost) => lost.to_string(),
             },

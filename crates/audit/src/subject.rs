@@ -67,7 +67,7 @@ impl Block {
     fn of(trial: &TrialRecord) -> Self {
         Self {
             round: trial.round,
-            attempt: trial.attempt.number,
+            attempt: trial.attempt,
             workload: trial.workload.clone(),
             load: trial.load_label(),
         }
@@ -170,7 +170,7 @@ impl<'record> Subject<'record> {
 
     /// The hosts that took part; `None` where it was one machine.
     pub(crate) fn hosts(&self) -> Option<&'record Hosts> {
-        self.trial.course.hosts.as_ref()
+        self.trial.hosts.as_ref()
     }
 
     /// Whether the trial measured what is compared, not a reference.
@@ -195,7 +195,7 @@ impl<'record> Subject<'record> {
     /// Processors that the server may use.
     pub(crate) fn server_cpus(&self) -> usize {
         match self.trial.pinned.server.len() {
-            0 => self.machine.processors.cpus as usize,
+            0 => self.machine.cpus as usize,
             pinned => pinned,
         }
     }

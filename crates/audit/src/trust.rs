@@ -284,7 +284,7 @@ fn plain(code: Code) -> &'static str {
 /// Fewer processors than roles, and numbers that are bounds for it.
 fn shared(record: &Record, contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     let proxied = record.plan.workloads.iter().any(|one| one.proxied);
-    let (cpus, roles) = (record.machine.processors.cpus, if proxied { 3 } else { 2 });
+    let (cpus, roles) = (record.machine.cpus, if proxied { 3 } else { 2 });
     let bounds = bounds(contenders);
     // As `bakeoff doctor` names them.
     let who = match proxied {
@@ -293,7 +293,7 @@ fn shared(record: &Record, contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     };
     let what = if cpus == 1 { "processor" } else { "processors" };
     // Where roles are on several hosts, the check of each trial says what they share.
-    let is_one_machine = record.trials.iter().all(|it| it.course.hosts.is_none());
+    let is_one_machine = record.trials.iter().all(|it| it.hosts.is_none());
     let text = match (cpus < roles && is_one_machine, bounds) {
         (false, bounds) => bounds?,
         (true, None) => format!("{who} share {cpus} {what}: ratios mean more than figures"),
@@ -335,13 +335,11 @@ fn disturbed(record: &Record) -> Option<Weakness> {
         .iter()
         .filter(|trial| trial.end == TrialEnd::Measured);
     let all = measured.clone().count();
-    let hit: Vec<&TrialRecord> = measured
-        .filter(|trial| trial.attempt.is_disturbed())
-        .collect();
-    let causes = hit.iter().flat_map(|trial| &trial.attempt.disturbed);
+    let hit: Vec<&TrialRecord> = measured.filter(|trial| trial.is_disturbed()).collect();
+    let causes = hit.iter().flat_map(|trial| &trial.disturbed);
     let causes: Vec<Disturbance> = causes.copied().collect();
     let what = Disturbance::most_of(&causes)?;
-    let again = record.trials.iter().any(|trial| trial.attempt.number > 1);
+    let again = record.trials.iter().any(|trial| trial.attempt > 1);
     let text = format!(
         "{} of {all} trials {} by {}{}",
         hit.len(),

@@ -155,7 +155,7 @@ fn how_it_ended(record: &TrialRecord) -> String {
         TrialEnd::Failed { step, cause, .. } => format!("failed at {}: {cause}", step_name(*step)),
         TrialEnd::Skipped { reason, fix } => format!("skipped: {reason}; {fix}"),
         TrialEnd::Unsupported { reason } => format!("unsupported: {reason}"),
-        TrialEnd::Interrupted => match record.course.lost().first() {
+        TrialEnd::Interrupted => match record.lost().first() {
             None => "interrupted".to_owned(),
             Some(lost) => lost.to_string(),
         },
@@ -165,7 +165,7 @@ fn how_it_ended(record: &TrialRecord) -> String {
 /// How long the trial waited for an answer after its load, where that was long; and whether none
 /// came.
 fn waited(record: &TrialRecord) -> String {
-    let mut steps = record.course.steps.iter();
+    let mut steps = record.steps.iter();
     let asked = steps.find(|it| it.step == Step::CheckAgain);
     let Some(asked) = asked.filter(|it| it.took_s >= LATE_S) else {
         return String::new();

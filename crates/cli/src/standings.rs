@@ -73,7 +73,7 @@ impl Standings {
         self.last = Some(Last {
             cell: cell.clone(),
             round: trial.round,
-            is_repeated: trial.attempt.number > 1,
+            is_repeated: trial.attempt > 1,
         });
         let is_open = !matches!(trial.load.model, LoadModel::Closed { .. });
         if let Some(value) = value(trial, is_open) {

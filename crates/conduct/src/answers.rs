@@ -103,7 +103,7 @@ pub(crate) fn check_after(
                 return Some(failed);
             }
             if clock.now() >= end {
-                record.course.warnings.push(no_answer(failed));
+                record.warnings.push(no_answer(failed));
                 return None;
             }
             clock.sleep(ASK_AGAIN);

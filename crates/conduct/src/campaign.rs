@@ -114,7 +114,7 @@ pub fn carry_out(
         on_event(campaign.begins(&trial));
         let logs = campaign.folder.logs_of(&trial.id);
         let Carried { mut record, away } = trial::carry_out(&setting, &trial, &logs, on_event)?;
-        record.course.warnings.extend_from_slice(&options.warnings);
+        record.warnings.extend_from_slice(&options.warnings);
         let rests = !matches!(record.end, TrialEnd::Skipped { .. });
         campaign.keep(record, on_event)?;
         match losses.why_over(&trial.id, away) {
@@ -179,7 +179,7 @@ impl Campaign<'_, '_> {
     fn next(&mut self) -> Result<Option<Trial>, ConductError> {
         for (place, disturbance) in self.sequence.seen_later(&self.recorded) {
             let record = &mut self.recorded[place];
-            record.attempt.disturbed.push(disturbance);
+            record.disturbed.push(disturbance);
             self.folder.append(record)?;
         }
         Ok(self.sequence.next(&self.recorded))
@@ -220,8 +220,8 @@ impl Campaign<'_, '_> {
         mut record: TrialRecord,
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), ConductError> {
-        record.attempt.disturbed = disturbances(&record);
-        record.attempt.doubted = doubts(&record);
+        record.disturbed = disturbances(&record);
+        record.doubted = doubts(&record);
         self.folder.append(&record)?;
         on_event(Event::Ended(&record));
         self.recorded.retain(|earlier| earlier.id != record.id);

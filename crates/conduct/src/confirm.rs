@@ -326,7 +326,7 @@ pub fn confirm(
         };
         let logs = folder.logs_of(&trial.id);
         let mut record = trial::carry_out(&setting, trial, &logs, on_event)?.record;
-        record.attempt.disturbed = disturbances(&record);
+        record.disturbed = disturbances(&record);
         folder.append(&record)?;
         on_event(Event::Ended(&record));
         rest(plan.rest, &clock, &means.stop);

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bakeoff_plan::{Pinning, Plan, Trial};
-use bakeoff_record::{LostHost, Machine, MachineProcessors, Step, TrialEnd, TrialRecord};
+use bakeoff_record::{LostHost, Machine, Step, TrialEnd, TrialRecord};
 
 use self::contestant::Contestant;
 use self::traffic::Traffic;
@@ -101,12 +101,10 @@ impl Invented {
     pub fn machine(&self, real: Machine) -> Machine {
         Machine {
             host: INVENTED.to_owned(),
-            processors: MachineProcessors {
-                cpu_model: Some(INVENTED.to_owned()),
-                cpus: u32::try_from(self.world.processors).unwrap_or(u32::MAX),
-                hypervisor: None,
-                governor: None,
-            },
+            cpu_model: Some(INVENTED.to_owned()),
+            cpus: u32::try_from(self.world.processors).unwrap_or(u32::MAX),
+            hypervisor: None,
+            governor: None,
             ..real
         }
     }
@@ -136,7 +134,7 @@ impl Site for Invented {
     /// A campaign that goes on begins when its earlier trials were over.
     fn fix_programs(&self, plan: &Plan, earlier: &[TrialRecord]) -> Result<(), SiteError> {
         for trial in earlier {
-            let steps = trial.course.steps.iter();
+            let steps = trial.steps.iter();
             let took_s = steps.map(|step| step.took_s).sum();
             let took = Duration::try_from_secs_f64(took_s).unwrap_or_default();
             self.clock.sleep(took + plan.rest);

@@ -160,7 +160,7 @@ impl Cell<'_> {
     /// enough were made.
     fn capacity_trial(&self, recorded: &[TrialRecord]) -> Option<Trial> {
         let clients = self.overload.closed_loop_clients()?;
-        let is_sound = |it: &TrialRecord| it.ok_per_s().is_some() && !it.attempt.is_disturbed();
+        let is_sound = |it: &TrialRecord| it.ok_per_s().is_some() && !it.is_disturbed();
         let is_forbidden = |it: &TrialRecord| {
             matches!(
                 it.end,

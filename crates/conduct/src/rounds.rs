@@ -176,7 +176,7 @@ fn drifted(recorded: &[TrialRecord]) -> Vec<(usize, Disturbance)> {
     let mut found = Vec::new();
     for series in rates.into_values() {
         let all: Vec<f64> = series.iter().map(|(_, rate)| *rate).collect();
-        let known = |place: usize| &recorded[place].attempt.disturbed;
+        let known = |place: usize| &recorded[place].disturbed;
         let is_new = |place: usize| !known(place).contains(&Disturbance::Drift);
         let drifted = series
             .into_iter()
@@ -225,9 +225,7 @@ impl<'r> Book<'r> {
                 .trials
                 .iter()
                 .filter_map(|it| self.record(it, attempt));
-            records
-                .into_iter()
-                .any(|record| record.attempt.is_disturbed())
+            records.into_iter().any(|record| record.is_disturbed())
         };
         let latest = self.latest(block);
         latest > 0 && (1..=latest).all(disturbed)

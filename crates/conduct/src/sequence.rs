@@ -75,7 +75,7 @@ fn slowest_capacity<'r>(recorded: impl Iterator<Item = &'r TrialRecord>) -> Opti
     let mut best: BTreeMap<&str, f64> = BTreeMap::new();
     for record in recorded {
         let counts = record.kind == ContenderKind::Contender
-            && (record.round, record.attempt.number) == (1, 1)
+            && (record.round, record.attempt) == (1, 1)
             && matches!(record.load.model, LoadModel::Closed { .. });
         if let Some(rate) = record.ok_per_s().filter(|_| counts) {
             let best = best.entry(&record.contender).or_insert(rate);

@@ -7,8 +7,8 @@ use std::time::Instant;
 use bakeoff_origin::Counts;
 use bakeoff_plan::{ServerChoice, Trial};
 use bakeoff_record::{
-    Attempt, ContenderKind, Course, Hosts, LostHost, Step, StepTime, StopFacts, TRIAL_SCHEMA,
-    TrialEnd, TrialRecord, UpstreamWork, Usage,
+    ContenderKind, Hosts, LostHost, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord,
+    UpstreamWork, Usage,
 };
 
 use crate::ConductError;
@@ -103,7 +103,7 @@ pub(crate) fn carry_out(
     if setting.stop.load(Ordering::Relaxed) && !measured {
         record.end = TrialEnd::Interrupted;
     }
-    record.course.steps = clock.finish();
+    record.steps = clock.finish();
     Ok(Carried { record, away })
 }
 
@@ -111,12 +111,12 @@ pub(crate) fn carry_out(
 /// in this campaign or in one that goes on with the record: as a failure of its contender it would
 /// never be run again.
 fn leave(record: &mut TrialRecord, known: Option<Hosts>, lost: &LostHost) {
-    let hosts = record.course.hosts.take();
+    let hosts = record.hosts.take();
     let mut hosts = hosts.or(known).unwrap_or_default();
     if hosts.lost.iter().all(|other| other.host != lost.host) {
         hosts.lost.push(lost.clone());
     }
-    record.course.hosts = Some(hosts);
+    record.hosts = Some(hosts);
     record.result = None;
     record.end = TrialEnd::Interrupted;
 }
@@ -174,7 +174,7 @@ fn on_stage(
         end.map(Early::End)
     });
     // A host may have been lost since the load.
-    if let Some(hosts) = record.course.hosts.as_mut() {
+    if let Some(hosts) = record.hosts.as_mut() {
         contestant.add_to(hosts);
     }
     clock.begin(Step::Stop);
@@ -282,14 +282,14 @@ fn under_load(
         end,
         away,
     } = measured;
-    record.course.hosts = hosts.map(|mut hosts| {
+    record.hosts = hosts.map(|mut hosts| {
         contestant.add_to(&mut hosts);
         hosts
     });
     record.result = result;
     record.usage = usage;
     record.origin = origin;
-    record.course.warnings = warnings;
+    record.warnings = warnings;
     if let Some(lost) = away {
         return Some(Early::Away(lost));
     }
@@ -320,7 +320,9 @@ pub(crate) fn blank(trial: &Trial, roles: &Roles, clock: &Clock) -> TrialRecord 
         id: trial.id.clone(),
         index: trial.index,
         round: trial.round,
-        attempt: Attempt::number(trial.attempt),
+        attempt: trial.attempt,
+        disturbed: Vec::new(),
+        doubted: None,
         contender: trial.contender.name.clone(),
         kind: match trial.contender.server {
             ServerChoice::Yardstick => ContenderKind::Yardstick,
@@ -333,10 +335,10 @@ pub(crate) fn blank(trial: &Trial, roles: &Roles, clock: &Clock) -> TrialRecord 
         workload: trial.workload.name.clone(),
         load: trial.load.clone(),
         load_name: trial.load_name.clone(),
-        course: Course {
-            started_at: clock.timestamp().to_string(),
-            ..Course::default()
-        },
+        started_at: clock.timestamp().to_string(),
+        steps: Vec::new(),
+        warnings: Vec::new(),
+        hosts: None,
         end: TrialEnd::Interrupted,
         server: None,
         pinned: roles.pinned.clone(),

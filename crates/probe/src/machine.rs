@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use bakeoff_record::{
-    MACHINE_SCHEMA, Machine, MachineLimits, MachineProcessors, MachineSettings, MachineSystem,
-};
+use bakeoff_record::{MACHINE_SCHEMA, Machine, MachineSettings};
 use rustix::process::{Resource, getrlimit};
 
 use crate::file::{self, KeptFile};
@@ -43,28 +41,22 @@ pub fn machine() -> Machine {
         schema: MACHINE_SCHEMA.into(),
         bakeoff: String::new(),
         host: names.nodename().to_string_lossy().into_owned(),
-        system: MachineSystem {
-            os: text("/etc/os-release").and_then(|text| os_name(&text)),
-            kernel: names.release().to_string_lossy().into_owned(),
-            cgroups: text("/proc/self/mountinfo")
-                .map_or("none", |text| cgroups(&text))
-                .into(),
-        },
-        processors: MachineProcessors {
-            cpu_model: text("/proc/cpuinfo").and_then(|text| cpu_field(&text, "model name")),
-            cpus: allowed.unwrap_or_default(),
-            hypervisor: hypervisor(),
-            governor: governor(),
-        },
+        os: text("/etc/os-release").and_then(|text| os_name(&text)),
+        kernel: names.release().to_string_lossy().into_owned(),
+        cgroups: text("/proc/self/mountinfo")
+            .map_or("none", |text| cgroups(&text))
+            .into(),
+        cpu_model: text("/proc/cpuinfo").and_then(|text| cpu_field(&text, "model name")),
+        cpus: allowed.unwrap_or_default(),
+        hypervisor: hypervisor(),
+        governor: governor(),
         memory_bytes: file::read("/proc/meminfo", &mut buffer)
             .and_then(|text| parse::kibibytes(text, b"MemTotal:")),
-        limits: MachineLimits {
-            open_files: Some((unlimited(limit.current), unlimited(limit.maximum))),
-            ephemeral_ports: file::line("/proc/sys/net/ipv4/ip_local_port_range")
-                .and_then(|line| port_range(&line)),
-            somaxconn: number("/proc/sys/net/core/somaxconn"),
-            tcp_tw_reuse: number("/proc/sys/net/ipv4/tcp_tw_reuse"),
-        },
+        open_files: Some((unlimited(limit.current), unlimited(limit.maximum))),
+        ephemeral_ports: file::line("/proc/sys/net/ipv4/ip_local_port_range")
+            .and_then(|line| port_range(&line)),
+        somaxconn: number("/proc/sys/net/core/somaxconn"),
+        tcp_tw_reuse: number("/proc/sys/net/ipv4/tcp_tw_reuse"),
         load_average: file::line("/proc/loadavg")
             .and_then(|line| line.split(' ').next()?.parse().ok()),
         settings: settings(&mut buffer),
@@ -270,14 +262,13 @@ mod tests {
     fn this_machine_has_the_least_that_a_machine_has() {
         let machine = machine();
         assert_eq!(machine.schema, MACHINE_SCHEMA);
-        assert!(machine.processors.cpus > 0 && !machine.system.kernel.is_empty());
+        assert!(machine.cpus > 0 && !machine.kernel.is_empty());
         let settings = machine.settings;
         assert!(settings.sysctls.contains_key("net.core.somaxconn"));
         assert!(settings.swap_bytes.is_some());
         assert!(machine.memory_bytes.is_some_and(|bytes| bytes > 1 << 20));
         assert!(
             machine
-                .limits
                 .open_files
                 .is_some_and(|(soft, hard)| 0 < soft && soft <= hard)
         );

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use bakeoff_record::{BusiestThread, EndedProcess, TreeTick, TreeUsage};
+use bakeoff_record::{EndedProcess, TreeTick, TreeUsage};
 
 use crate::file::{self, KeptFile};
 use crate::kernel;
@@ -261,7 +261,7 @@ impl Tree {
             true => self
                 .threads
                 .look(&self.members, at_s, &mut self.path, buffer),
-            false => BusiestThread::default(),
+            false => None,
         };
         self.read_open_files(depth);
         let living = || self.members.iter().filter(|member| !member.last.zombie);
@@ -285,7 +285,8 @@ impl Tree {
                     .iter()
                     .fold(self.ended.major_faults, |sum, one| sum + one.major_faults()),
             ),
-            busiest,
+            busiest_thread: busiest.map(|(ran, _)| ran),
+            busiest_thread_waited: busiest.map(|(_, waited)| waited),
         }
     }
 
@@ -346,15 +347,16 @@ impl Group {
 }
 
 impl Threads {
-    /// Looks at the threads of all members. Returns the shares of the busiest since the look
-    /// before; none at the first, and where too little time has passed.
+    /// Looks at the threads of all members. Returns the shares of the time since the look before in
+    /// which the busiest ran and waited; none at the first look, and where too little time has
+    /// passed.
     fn look(
         &mut self,
         members: &[Member],
         at_s: f64,
         path: &mut String,
         buffer: &mut Vec<u8>,
-    ) -> BusiestThread {
+    ) -> Option<(f64, f64)> {
         let first = self.looked_at_s.is_none();
         let passed_ns = (at_s - self.looked_at_s.unwrap_or(at_s)) * 1e9;
         let mut busiest_ns: Option<(u64, u64)> = None;
@@ -382,12 +384,9 @@ impl Threads {
         self.seen = seen;
         self.is_cut = looked_at == THREADS_MAX;
         self.looked_at_s = Some(at_s);
-        let busiest_ns = busiest_ns.filter(|_| passed_ns >= SHARE_LEAST_NS);
+        let (ran, waited) = busiest_ns.filter(|_| passed_ns >= SHARE_LEAST_NS)?;
         let share = |ns: u64| (ns as f64 / passed_ns).min(1.0);
-        BusiestThread {
-            share: busiest_ns.map(|(ran, _)| share(ran)),
-            waited: busiest_ns.map(|(_, waited)| share(waited)),
-        }
+        Some((share(ran), share(waited)))
     }
 }
 

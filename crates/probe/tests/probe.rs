@@ -401,13 +401,13 @@ fn the_machine_and_the_accept_queue_are_seen_beside_the_processes() {
     assert!(usage.listeners.iter().all(|tick| tick.queue == 1));
     assert_eq!(usage.listeners.len() as u64, usage.probe.ticks);
     let ticks = &usage.trees[0].ticks;
-    let busiest = ticks.iter().filter_map(|tick| tick.busiest.share);
+    let busiest = ticks.iter().filter_map(|tick| tick.busiest_thread);
     let busiest = busiest.fold(0.0, f64::max);
     assert!(busiest > 0.0 && busiest <= 1.0, "{busiest}");
-    let looks = ticks.iter().filter(|tick| tick.busiest.share.is_some());
+    let looks = ticks.iter().filter(|tick| tick.busiest_thread.is_some());
     assert!(
         looks
-            .map(|tick| tick.busiest.waited)
+            .map(|tick| tick.busiest_thread_waited)
             .all(|waited| { waited.is_some_and(|waited| (0.0..=1.0).contains(&waited)) })
     );
     assert!(ticks.iter().all(|tick| tick.major_faults.is_some()));

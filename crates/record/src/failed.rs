@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
-use crate::load::by_status;
 use crate::outcome::Outcome;
 
 /// How the requests of a part that did not come out `ok` ended.
@@ -15,11 +14,7 @@ pub struct Failed {
     /// Requests by outcome; without outcomes that no request had.
     pub outcomes: BTreeMap<Outcome, u64>,
     /// Whole responses by status.
-    #[serde(
-        default,
-        skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "by_status"
-    )]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub status: BTreeMap<u16, u64>,
     /// Times of all of them from the intended send time to the end.
     pub latency: Histogram,

@@ -40,9 +40,7 @@ pub use folder::{
 pub use histogram::Histogram;
 pub use hosts::*;
 pub use load::*;
-pub use machine::{
-    MACHINE_SCHEMA, Machine, MachineLimits, MachineProcessors, MachineSettings, MachineSystem,
-};
+pub use machine::{MACHINE_SCHEMA, Machine, MachineSettings};
 pub use merge::MergeError;
 pub use observed::*;
 pub use outcome::{Outcome, OutcomeCounts};

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use bakeoff_plan::{Load, LoadModel, RateShape};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::failed::Failed;
 use crate::histogram::{Histogram, merge_longer};
@@ -45,7 +45,6 @@ pub struct LoadResult {
     /// Requests that ended, by how.
     pub outcomes: OutcomeCounts,
     /// Whole responses by status.
-    #[serde(deserialize_with = "by_status")]
     pub status: BTreeMap<u16, u64>,
     /// Times from the intended send time to the end of an `ok` response.
     pub latency: Histogram,
@@ -103,22 +102,6 @@ pub struct LoadResult {
     pub warnings: Vec<Warning>,
     /// First error message of each kind, for the reader.
     pub error_samples: BTreeMap<String, String>,
-}
-
-/// JSON knows texts as keys alone. In a part of a line that is read apart, as generators are, they
-/// do not become numbers by themselves.
-pub(crate) fn by_status<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<BTreeMap<u16, u64>, D::Error> {
-    let texts = BTreeMap::<String, u64>::deserialize(deserializer)?;
-    let each = texts.into_iter().map(|(status, n)| {
-        let number: Result<u16, D::Error> = status.parse().map_err(|_| {
-            let found = serde::de::Unexpected::Str(&status);
-            serde::de::Error::invalid_value(found, &"a status")
-        });
-        Ok((number?, n))
-    });
-    each.collect()
 }
 
 /// Requests by where they got to.

@@ -17,17 +17,30 @@ pub struct Machine {
     pub bakeoff: String,
     /// Host name.
     pub host: String,
-    /// Its operating system.
-    #[serde(flatten)]
-    pub system: MachineSystem,
-    /// Its processors.
-    #[serde(flatten)]
-    pub processors: MachineProcessors,
+    /// Distribution.
+    pub os: Option<String>,
+    /// Kernel release.
+    pub kernel: String,
+    /// Control groups found: `v2`, `v2-beside-v1`, `v1`, `none`.
+    pub cgroups: String,
+    /// Processor model.
+    pub cpu_model: Option<String>,
+    /// Processors that may be used.
+    pub cpus: u32,
+    /// Hypervisor, as the processor reports it.
+    pub hypervisor: Option<String>,
+    /// Frequency governor.
+    pub governor: Option<String>,
     /// Memory, bytes.
     pub memory_bytes: Option<u64>,
-    /// What it allows a program.
-    #[serde(flatten)]
-    pub limits: MachineLimits,
+    /// Soft and hard limit of open files.
+    pub open_files: Option<(u64, u64)>,
+    /// First and last ephemeral port.
+    pub ephemeral_ports: Option<(u16, u16)>,
+    /// Longest accept queue.
+    pub somaxconn: Option<u64>,
+    /// `net.ipv4.tcp_tw_reuse`.
+    pub tcp_tw_reuse: Option<u32>,
     /// What else shapes numbers.
     pub settings: MachineSettings,
     /// Load average over one minute, before the first trial.
@@ -38,31 +51,7 @@ pub struct Machine {
     pub started_at: String,
 }
 
-/// The operating system of a machine.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
-pub struct MachineSystem {
-    /// Distribution.
-    pub os: Option<String>,
-    /// Kernel release.
-    pub kernel: String,
-    /// Control groups found: `v2`, `v2-beside-v1`, `v1`, `none`.
-    pub cgroups: String,
-}
-
-/// The processors of a machine.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
-pub struct MachineProcessors {
-    /// Processor model.
-    pub cpu_model: Option<String>,
-    /// Processors that may be used.
-    pub cpus: u32,
-    /// Hypervisor, as the processor reports it.
-    pub hypervisor: Option<String>,
-    /// Frequency governor.
-    pub governor: Option<String>,
-}
-
-impl MachineProcessors {
+impl Machine {
     /// The hypervisor by the name that people know it by: `KVM` for `KVMKVMKVM`. One that is not
     /// known here keeps what the processor reports.
     pub fn hypervisor_name(&self) -> Option<&str> {
@@ -80,19 +69,6 @@ impl MachineProcessors {
     }
 }
 
-/// What a machine allows a program.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
-pub struct MachineLimits {
-    /// Soft and hard limit of open files.
-    pub open_files: Option<(u64, u64)>,
-    /// First and last ephemeral port.
-    pub ephemeral_ports: Option<(u16, u16)>,
-    /// Longest accept queue.
-    pub somaxconn: Option<u64>,
-    /// `net.ipv4.tcp_tw_reuse`.
-    pub tcp_tw_reuse: Option<u32>,
-}
-
 /// Settings of processor and kernel that shape numbers. What could not be read is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -107,16 +83,16 @@ pub struct MachineSettings {
 
 #[cfg(test)]
 mod tests {
-    use super::MachineProcessors;
+    use super::Machine;
 
     #[test]
     fn a_hypervisor_has_the_name_that_people_know() {
         let name = |reported: Option<&str>| {
-            let processors = MachineProcessors {
+            let machine = Machine {
                 hypervisor: reported.map(str::to_owned),
                 ..Default::default()
             };
-            processors.hypervisor_name().map(str::to_owned)
+            machine.hypervisor_name().map(str::to_owned)
         };
         assert_eq!(name(Some("KVMKVMKVM")).as_deref(), Some("KVM"));
         assert_eq!(name(Some("Microsoft Hv")).as_deref(), Some("Hyper-V"));

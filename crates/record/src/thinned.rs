@@ -4,7 +4,7 @@
 //! Counters lose nothing by it, because they add up from the first reading on. Shares of time
 //! become those of the longer time. Accept queues are kept: each reading stands for itself.
 
-use crate::usage::{BusiestThread, CpuShares, HostTick, TcpTick, TreeTick, Usage};
+use crate::usage::{CpuShares, HostTick, TcpTick, TreeTick, Usage};
 
 impl Usage {
     /// Puts two readings each together, but for the first one. Returns whether there are fewer now.
@@ -110,10 +110,8 @@ impl TreeTick {
             pss_bytes: self.pss_bytes.or(earlier.pss_bytes),
             open_files: self.open_files.or(earlier.open_files),
             major_faults: self.major_faults.or(earlier.major_faults),
-            busiest: BusiestThread {
-                share: both(self.busiest.share, earlier.busiest.share),
-                waited: both(self.busiest.waited, earlier.busiest.waited),
-            },
+            busiest_thread: both(self.busiest_thread, earlier.busiest_thread),
+            busiest_thread_waited: both(self.busiest_thread_waited, earlier.busiest_thread_waited),
             ..self
         }
     }
@@ -168,10 +166,8 @@ mod tests {
             at_s,
             cpu_user_s: at_s,
             pss_bytes,
-            busiest: BusiestThread {
-                share,
-                waited: None,
-            },
+            busiest_thread: share,
+            busiest_thread_waited: None,
             ..TreeTick::default()
         };
         let mut usage = Usage {

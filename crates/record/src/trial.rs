@@ -29,9 +29,15 @@ pub struct TrialRecord {
     pub index: usize,
     /// Round, from 1.
     pub round: u32,
-    /// Which attempt at this trial, and what disturbed it.
-    #[serde(flatten)]
-    pub attempt: Attempt,
+    /// Which attempt at this trial, from 1: a block of trials that was disturbed is repeated.
+    pub attempt: u32,
+    /// What disturbed it, judged by what the machine did and never by what was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbed: Vec<Disturbance>,
+    /// What put it in doubt, by lower limits than those from which it is disturbed: a search makes
+    /// such a trial again. `None` where the rate was not found in the campaign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubted: Option<Vec<Disturbance>>,
     /// Contender's name.
     pub contender: String,
     /// What the contender is to the campaign.
@@ -43,9 +49,15 @@ pub struct TrialRecord {
     /// Label of the plan's load, where the rate of this one was found in the campaign.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_name: Option<String>,
-    /// When it began and how its steps went.
-    #[serde(flatten)]
-    pub course: Course,
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+    /// How long each step took.
+    pub steps: Vec<StepTime>,
+    /// What weakens the numbers, besides the engine's own warnings in `result`.
+    pub warnings: Vec<Warning>,
+    /// The hosts that took part; absent where it was one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Hosts>,
     /// How it ended.
     pub end: TrialEnd,
     /// The server as it ran; `None` when the trial ended before it was known.
@@ -66,31 +78,7 @@ pub struct TrialRecord {
     pub work: Option<Work>,
 }
 
-/// One of the attempts at a trial: a block of trials that was disturbed is repeated.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attempt {
-    /// Which one, from 1.
-    #[serde(rename = "attempt")]
-    pub number: u32,
-    /// What disturbed it, judged by what the machine did and never by what was measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub disturbed: Vec<Disturbance>,
-    /// What put it in doubt, by lower limits than those from which it is disturbed: a search makes
-    /// such a trial again. `None` where the rate was not found in the campaign.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doubted: Option<Vec<Disturbance>>,
-}
-
-impl Attempt {
-    /// An attempt that nothing is known to have disturbed.
-    pub fn number(number: u32) -> Self {
-        Self {
-            number,
-            disturbed: Vec::new(),
-            doubted: None,
-        }
-    }
-
+impl TrialRecord {
     /// Whether something disturbed it.
     pub fn is_disturbed(&self) -> bool {
         !self.disturbed.is_empty()
@@ -101,30 +89,12 @@ impl Attempt {
         let is_doubted = self.doubted.as_ref().is_some_and(|all| !all.is_empty());
         is_doubted || self.is_disturbed()
     }
-}
 
-/// How a trial went from its first step to its last.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Course {
-    /// Start, RFC 3339 in UTC.
-    pub started_at: String,
-    /// How long each step took.
-    pub steps: Vec<StepTime>,
-    /// What weakens the numbers, besides the engine's own warnings in `result`.
-    pub warnings: Vec<Warning>,
-    /// The hosts that took part; absent where it was one machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hosts: Option<Hosts>,
-}
-
-impl Course {
-    /// The hosts that were lost in the trial.
+    /// The hosts that were lost in it.
     pub fn lost(&self) -> &[LostHost] {
         self.hosts.as_ref().map_or(&[], |hosts| &hosts.lost)
     }
-}
 
-impl TrialRecord {
     /// What names the load in tables: the label of the plan's load.
     pub fn load_label(&self) -> String {
         self.load_name.clone().unwrap_or_else(|| self.load.label())
@@ -142,7 +112,7 @@ impl TrialRecord {
     /// ended.
     ///
     /// Two other failures have the same steps and say nothing about the server. The load engine
-    /// failed: then there is no result. Or a host was lost: then it is named in `course.hosts`.
+    /// failed: then there is no result. Or a host was lost: then it is named in `hosts`.
     /// The death of a server ends the load, and leaves a result in the warm-up too.
     pub fn server_died(&self) -> Option<&str> {
         match &self.end {
@@ -150,7 +120,7 @@ impl TrialRecord {
                 step: Step::WarmUp | Step::Measure | Step::CheckAgain,
                 cause,
                 ..
-            } if self.result.is_some() && self.course.lost().is_empty() => Some(cause),
+            } if self.result.is_some() && self.lost().is_empty() => Some(cause),
             _ => None,
         }
     }

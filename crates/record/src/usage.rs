@@ -77,14 +77,14 @@ impl TreeUsage {
     /// inside a measured window of this length; `None` without such a look.
     pub fn busiest_thread(&self, window_s: f64) -> Option<f64> {
         let ticks = self.in_window(window_s);
-        mean(ticks.filter_map(|tick| tick.busiest.share))
+        mean(ticks.filter_map(|tick| tick.busiest_thread))
     }
 
     /// Mean share of the time in which that thread wanted a processor and had none; `None` where
     /// nobody counted it.
     pub fn busiest_thread_waited(&self, window_s: f64) -> Option<f64> {
         let ticks = self.in_window(window_s);
-        mean(ticks.filter_map(|tick| tick.busiest.waited))
+        mean(ticks.filter_map(|tick| tick.busiest_thread_waited))
     }
 }
 
@@ -132,23 +132,14 @@ pub struct TreeTick {
     /// Page faults since the first tick that had to wait for a disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub major_faults: Option<u64>,
-    /// The thread that used most since the last look at threads.
-    #[serde(flatten)]
-    pub busiest: BusiestThread,
-}
-
-/// The thread of a tree that used most since the last look at threads.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct BusiestThread {
-    /// Its share of a processor, 0 to 1; `None` at ticks without such a look.
-    #[serde(rename = "busiest_thread")]
+    /// Share of a processor, 0 to 1, of the thread that used most since the last look at threads;
+    /// `None` at ticks without such a look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub share: Option<f64>,
-    /// Share of the time, 0 to 1, in which it wanted a processor and had none; `None` where the
-    /// kernel does not count it.
-    #[serde(rename = "busiest_thread_waited")]
+    pub busiest_thread: Option<f64>,
+    /// Share of the time, 0 to 1, in which that thread wanted a processor and had none; `None`
+    /// where the kernel does not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waited: Option<f64>,
+    pub busiest_thread_waited: Option<f64>,
 }
 
 /// One reading of the host.
@@ -392,10 +383,8 @@ mod tests {
     fn a_window_has_the_readings_at_its_edges_and_the_mean_of_its_looks() {
         let tick = |at_s, share: Option<f64>| TreeTick {
             at_s,
-            busiest: BusiestThread {
-                share,
-                waited: share.map(|share| (1.0 - share) / 2.0),
-            },
+            busiest_thread: share,
+            busiest_thread_waited: share.map(|share| (1.0 - share) / 2.0),
             ..TreeTick::default()
         };
         let mut tree = TreeUsage {
@@ -414,7 +403,7 @@ mod tests {
         assert_eq!(inside, [0.0, 1.0, 2.0]);
         assert_eq!(tree.busiest_thread(2.0), Some(0.625));
         assert_eq!(tree.busiest_thread_waited(2.0), Some(0.1875));
-        tree.ticks[1].busiest = BusiestThread::default();
+        tree.ticks[1].busiest_thread = None;
         assert_eq!(tree.busiest_thread(1.0), None, "nobody looked");
     }
 

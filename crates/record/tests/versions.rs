@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use bakeoff_record::{
-    BusiestThread, Generator, Hosts, MACHINE_SCHEMA, Record, TRIAL_SCHEMA, TreeTick, TrialEnd,
-    TrialRecord, When, check_machine, check_sums,
+    MACHINE_SCHEMA, Record, TRIAL_SCHEMA, TrialEnd, TrialRecord, When, check_machine, check_sums,
 };
 
 /// The trial of the stored record that was measured.
@@ -49,7 +48,6 @@ fn a_record_of_version_1_reads_whole() {
     assert_eq!((sums.whole, sums.missing), (3, 0));
 }
 
-/// Parts of a line that the types hold by themselves do not make it lenient.
 #[test]
 fn a_field_that_is_not_known_is_refused() {
     let lines = std::fs::read_to_string(folder("tests/fixtures/trial-1/trials.jsonl"));
@@ -70,26 +68,6 @@ fn a_field_that_is_not_known_is_refused() {
     without.as_object_mut().expect("a trial").remove("steps");
     let error = read(&without).expect_err("a key is missing");
     assert!(error.contains("missing field `steps`"), "{error}");
-}
-
-/// A reading is read apart from what it says of the busiest thread.
-#[test]
-fn a_reading_has_no_other_field_either() {
-    let mut tick = serde_json::to_value(TreeTick {
-        busiest: BusiestThread {
-            share: Some(0.5),
-            waited: Some(0.25),
-        },
-        ..TreeTick::default()
-    })
-    .expect("it is written");
-    assert_eq!(tick["busiest_thread"], 0.5);
-    assert_eq!(tick["busiest_thread_waited"], 0.25);
-    let read = serde_json::from_value::<TreeTick>(tick.clone()).expect("it reads");
-    assert_eq!(read.busiest.waited, Some(0.25));
-    tick["colour"] = "blue".into();
-    let error = serde_json::from_value::<TreeTick>(tick).expect_err("nobody knows this key");
-    assert!(error.to_string().contains("colour"), "{error}");
 }
 
 fn copy() -> tempfile::TempDir {
@@ -164,49 +142,23 @@ fn a_changed_field_moves_the_version() {
     }
 }
 
-/// A line holds results of generators within a part that serde reads apart.
-#[test]
-fn a_line_with_hosts_gives_back_the_same() {
-    let record = Record::read(&folder("tests/fixtures/trial-1")).expect("it reads");
-    let mut trial = find(&record, MEASURED).clone();
-    let result = trial.result.clone().expect("a result");
-    assert!(!result.status.is_empty());
-    trial.course.hosts = Some(Hosts {
-        generators: vec![Generator {
-            host: "g1".to_owned(),
-            began_ns: Some(-7),
-            result,
-        }],
-        ..Hosts::default()
-    });
-    let line = serde_json::to_string(&trial).expect("it is written");
-    let read: TrialRecord = serde_json::from_str(&line).expect("it reads");
-    assert_eq!(read, trial);
-}
-
 /// Every field of every type in the sources that is written, as `Type.field` or
-/// `Type::Variant.field`. The fields of a part that is written without a name of its own are those
-/// of the type that it is a part of.
+/// `Type::Variant.field`.
 fn fields_of_sources() -> BTreeSet<String> {
     let sources = std::fs::read_dir(folder("src")).expect("the sources");
     let files = sources.map(|entry| entry.expect("an entry").path());
     let texts = files.filter(|path| path.extension().is_some_and(|end| end == "rs"));
-    let (mut fields, mut parts) = (BTreeSet::new(), Vec::new());
+    let mut fields = BTreeSet::new();
     for path in texts {
         let text = std::fs::read_to_string(path).expect("a source");
-        fields_of(&text, &mut fields, &mut parts);
+        fields_of(&text, &mut fields);
     }
-    let whole = |field: String| {
-        let (owner, name) = field.rsplit_once('.').expect("an owner");
-        let part = parts.iter().find(|(part, _)| part == owner);
-        part.map_or(field.clone(), |(_, whole)| format!("{whole}.{name}"))
-    };
-    fields.into_iter().map(whole).collect()
+    fields
 }
 
-/// Adds the fields in `text` to `found`, and to `parts` each flattened type with its owner.
-fn fields_of(text: &str, found: &mut BTreeSet<String>, parts: &mut Vec<(String, String)>) {
-    let (mut written, mut is_part, mut renamed) = (false, false, None);
+/// Adds the fields in `text` to `found`.
+fn fields_of(text: &str, found: &mut BTreeSet<String>) {
+    let mut written = false;
     let (mut owner, mut variant): (Option<String>, Option<String>) = (None, None);
     for line in text.lines() {
         if line.starts_with("#[derive(") {
@@ -229,19 +181,8 @@ fn fields_of(text: &str, found: &mut BTreeSet<String>, parts: &mut Vec<(String, 
             variant = Some(name.to_owned());
         } else if let (Some(variant), Some(field)) = (&variant, field(deeper.trim_start())) {
             found.insert(format!("{owner}::{variant}.{field}"));
-        } else if deeper == "#[serde(flatten)]" {
-            is_part = true;
-        } else if let Some(rest) = deeper.strip_prefix("#[serde(rename = \"") {
-            renamed = rest.split('"').next();
         } else if let Some(name) = deeper.strip_prefix("pub ").and_then(field) {
-            let kind = deeper.rsplit(": ").next().unwrap_or_default();
-            match std::mem::take(&mut is_part) {
-                true => parts.push((kind.trim_end_matches(',').to_owned(), owner.clone())),
-                false => {
-                    let name = renamed.take().unwrap_or(name);
-                    found.insert(format!("{owner}.{name}"));
-                }
-            }
+            found.insert(format!("{owner}.{name}"));
         }
     }
 }

@@ -55,7 +55,7 @@ fn record(number: usize, patterns: &[(&str, Record)]) -> Record {
     record.plan.name = (*name).to_owned();
     let machine = &mut record.machine;
     let (host, cpus) = [("bench", 2), ("rack-7", 16), ("laptop", 8)][number % 3];
-    (machine.host, machine.processors.cpus) = (host.to_owned(), cpus);
+    (machine.host, machine.cpus) = (host.to_owned(), cpus);
     machine.started_at = format!("2026-11-{:02}T04:{:02}:00Z", 1 + number % 28, number % 60);
     record
 }

@@ -4,12 +4,12 @@ use bakeoff_record::Machine;
 
 /// `2 CPUs (MODEL), Linux 6.1.0, started 2026-01-01T12:00:00Z`.
 pub(crate) fn on_one_line(machine: &Machine) -> String {
-    let model = machine.processors.cpu_model.as_deref();
+    let model = machine.cpu_model.as_deref();
     format!(
         "{} CPUs ({}), Linux {}, started {}",
-        machine.processors.cpus,
+        machine.cpus,
         model.unwrap_or("model unknown"),
-        machine.system.kernel,
+        machine.kernel,
         machine.started_at
     )
 }

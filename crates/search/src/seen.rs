@@ -173,10 +173,10 @@ impl Seen {
                 | LoadModel::Overload(_) => 0.0,
             },
             length_s: record.load.duration_s,
-            took_s: record.course.steps.iter().map(|step| step.took_s).sum(),
+            took_s: record.steps.iter().map(|step| step.took_s).sum(),
             is_disturbed: match purpose {
-                Purpose::Search | Purpose::Confirm => record.attempt.is_in_doubt(),
-                Purpose::Closed | Purpose::Curve { .. } => record.attempt.is_disturbed(),
+                Purpose::Search | Purpose::Confirm => record.is_in_doubt(),
+                Purpose::Closed | Purpose::Curve { .. } => record.is_disturbed(),
             },
             came: came(record),
         })
@@ -332,8 +332,8 @@ pub(crate) fn fitted(points: &[(f64, f64)]) -> Option<Backlog> {
 mod tests {
     use bakeoff_plan::{Arrival, Connect, Load};
     use bakeoff_record::{
-        Attempt, ContenderKind, Course, Disturbance, DuePart, Hosts, Interval, LostHost, Pinned,
-        ScheduleKept, Step, TRIAL_SCHEMA, Usage,
+        ContenderKind, Disturbance, DuePart, Hosts, Interval, LostHost, Pinned, ScheduleKept, Step,
+        TRIAL_SCHEMA, Usage,
     };
 
     use super::*;
@@ -383,13 +383,18 @@ mod tests {
             id: "n1".to_owned(),
             index: 0,
             round: 1,
-            attempt: Attempt::number(1),
+            attempt: 1,
+            disturbed: Vec::new(),
+            doubted: None,
             contender: "a".to_owned(),
             kind: ContenderKind::Contender,
             workload: "w".to_owned(),
             load: load.clone(),
             load_name: Some(LABEL.to_owned()),
-            course: Course::default(),
+            started_at: String::new(),
+            steps: Vec::new(),
+            warnings: Vec::new(),
+            hosts: None,
             end,
             server: None,
             pinned: Pinned::default(),
@@ -414,7 +419,7 @@ mod tests {
         let is_disturbed = |purpose: Purpose, doubted: &[Disturbance]| {
             let mut record = record(TrialEnd::Measured, true);
             record.load_name = Some(purpose.load_name(LABEL));
-            record.attempt.doubted = Some(doubted.to_vec());
+            record.doubted = Some(doubted.to_vec());
             Seen::of(&record, LABEL).unwrap().is_disturbed
         };
         let steal = [Disturbance::Steal];
@@ -431,7 +436,7 @@ mod tests {
             let died = record(failed(step, "the server died under load"), true);
             assert_eq!(came(&died), Came::Died, "{step:?}");
             let mut lost = record(failed(step, "host g1 was lost"), true);
-            lost.course.hosts = Some(Hosts {
+            lost.hosts = Some(Hosts {
                 lost: vec![LostHost {
                     host: "g1".to_owned(),
                     at_s: None,

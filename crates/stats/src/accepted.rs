@@ -29,10 +29,10 @@ struct Attempt {
 
 impl Attempt {
     fn take(&mut self, trial: &TrialRecord) {
-        let is_disturbed = trial.attempt.is_disturbed();
+        let is_disturbed = trial.is_disturbed();
         self.ended += usize::from(trial.end != TrialEnd::Interrupted);
         self.is_disturbed |= is_disturbed;
-        self.has_drifted |= trial.attempt.disturbed.contains(&Disturbance::Drift);
+        self.has_drifted |= trial.disturbed.contains(&Disturbance::Drift);
         if matches!(
             trial.kind,
             ContenderKind::Contender | ContenderKind::Control
@@ -62,7 +62,7 @@ impl Accepted {
         let mut attempts: BTreeMap<Block, BTreeMap<u32, Attempt>> = BTreeMap::new();
         for trial in trials {
             let block = attempts.entry(block(trial)).or_default();
-            let attempt = block.entry(trial.attempt.number).or_default();
+            let attempt = block.entry(trial.attempt).or_default();
             attempt.take(trial);
         }
         let chosen = attempts.into_iter().filter_map(|(block, attempts)| {
@@ -79,7 +79,7 @@ impl Accepted {
 
     /// Whether the trial is of the attempt that counts.
     pub(crate) fn holds(&self, trial: &TrialRecord) -> bool {
-        self.0.get(&block(trial)) == Some(&trial.attempt.number)
+        self.0.get(&block(trial)) == Some(&trial.attempt)
     }
 }
 

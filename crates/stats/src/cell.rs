@@ -108,7 +108,7 @@ pub fn cells(record: &Record) -> Vec<Cell<'_>> {
     let latest: BTreeMap<(&str, u32), &TrialRecord> = record
         .trials
         .iter()
-        .map(|trial| ((trial.id.as_str(), trial.attempt.number), trial))
+        .map(|trial| ((trial.id.as_str(), trial.attempt), trial))
         .collect();
     let accepted = Accepted::of(latest.values().copied());
     let mut found: BTreeMap<CellKey, Cell<'_>> = BTreeMap::new();
@@ -133,7 +133,7 @@ pub fn cells(record: &Record) -> Vec<Cell<'_>> {
     for cell in &mut cells {
         cell.trials.sort_by_key(|trial| (trial.round, trial.index));
         cell.set_aside
-            .sort_by_key(|trial| (trial.round, trial.attempt.number));
+            .sort_by_key(|trial| (trial.round, trial.attempt));
     }
     let order = Order::of(record);
     cells.sort_by_cached_key(|cell| order.of_cell(cell));

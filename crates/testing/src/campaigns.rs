@@ -169,7 +169,7 @@ pub fn answer_late(record: &mut Record, contender: &str) {
     let trials = record.trials.iter_mut();
     for trial in trials.filter(|it| it.contender == contender) {
         trial.answers.retain(|it| it.when != When::After);
-        let mut steps = trial.course.steps.iter_mut();
+        let mut steps = trial.steps.iter_mut();
         if let Some(asked) = steps.find(|it| it.step == Step::CheckAgain) {
             asked.took_s = 30.0;
         }
@@ -201,7 +201,7 @@ pub fn measure_links(record: &mut Record) {
         when,
     };
     for trial in &mut record.trials {
-        trial.course.hosts = Some(Hosts {
+        trial.hosts = Some(Hosts {
             links: vec![
                 link("g1", 96e6, When::Before),
                 link("g2", 9.5e9, When::Before),

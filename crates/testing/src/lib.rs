@@ -22,10 +22,9 @@ use bakeoff_plan::{
     ServerChoice, Workload,
 };
 use bakeoff_record::{
-    AnswerCheck, Attempt, ConfigFile, ContenderKind, Course, HeaderBytes, Histogram,
-    MACHINE_SCHEMA, Machine, MachineLimits, MachineProcessors, MachineSettings, MachineSystem,
-    Negotiated, OriginCounts, Pinned, Record, ServerFacts, Step, StepTime, StopFacts, TRIAL_SCHEMA,
-    TrialEnd, TrialRecord, Warning, When,
+    AnswerCheck, ConfigFile, ContenderKind, HeaderBytes, Histogram, MACHINE_SCHEMA, Machine,
+    MachineSettings, Negotiated, OriginCounts, Pinned, Record, ServerFacts, Step, StepTime,
+    StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, Warning, When,
 };
 
 pub use campaigns::{answer_late, campaign, fail, large, measure_links, slow_down};
@@ -264,24 +263,18 @@ fn machine() -> Machine {
         schema: MACHINE_SCHEMA.into(),
         bakeoff: "0.1.0".into(),
         host: "bench".into(),
-        system: MachineSystem {
-            os: Some("Debian GNU/Linux 12 (bookworm)".into()),
-            kernel: "6.1.0-18-amd64".into(),
-            cgroups: "v2-beside-v1".into(),
-        },
-        processors: MachineProcessors {
-            cpu_model: Some("A Processor @ 2.50GHz".into()),
-            cpus: 2,
-            hypervisor: Some("KVM".into()),
-            governor: None,
-        },
+        os: Some("Debian GNU/Linux 12 (bookworm)".into()),
+        kernel: "6.1.0-18-amd64".into(),
+        cgroups: "v2-beside-v1".into(),
+        cpu_model: Some("A Processor @ 2.50GHz".into()),
+        cpus: 2,
+        hypervisor: Some("KVM".into()),
+        governor: None,
         memory_bytes: Some(8_326_254_592),
-        limits: MachineLimits {
-            open_files: Some((20_000, 20_000)),
-            ephemeral_ports: Some((32_768, 60_999)),
-            somaxconn: Some(4096),
-            tcp_tw_reuse: Some(2),
-        },
+        open_files: Some((20_000, 20_000)),
+        ephemeral_ports: Some((32_768, 60_999)),
+        somaxconn: Some(4096),
+        tcp_tw_reuse: Some(2),
         settings: MachineSettings::default(),
         load_average: Some(0.12),
         command: ["bakeoff", "run", "synthetic"].map(String::from).to_vec(),
@@ -415,7 +408,9 @@ fn measured(
         ..OriginCounts::default()
     });
     TrialRecord {
-        attempt: Attempt::number(1),
+        attempt: 1,
+        disturbed: Vec::new(),
+        doubted: None,
         load_name: None,
         schema: TRIAL_SCHEMA.into(),
         id: format!("r{round}-{contender}-{}-{label}", workload.name),
@@ -425,16 +420,14 @@ fn measured(
         kind: ContenderKind::Contender,
         workload: workload.name.clone(),
         load: load.clone(),
-        course: Course {
-            started_at: format!("2026-11-21T04:0{}:00Z", round % 10),
-            steps: steps(),
-            warnings: vec![Warning {
-                code: "shared-cores".into(),
-                text: "server and origin share processor 0".into(),
-                hint: "use a machine with at least 3 processors".into(),
-            }],
-            hosts: None,
-        },
+        started_at: format!("2026-11-21T04:0{}:00Z", round % 10),
+        steps: steps(),
+        warnings: vec![Warning {
+            code: "shared-cores".into(),
+            text: "server and origin share processor 0".into(),
+            hint: "use a machine with at least 3 processors".into(),
+        }],
+        hosts: None,
         end: TrialEnd::Measured,
         server: None,
         pinned: Pinned {
@@ -456,8 +449,8 @@ fn unmeasured(trial: &mut TrialRecord) {
     trial.usage = bakeoff_record::Usage::default();
     trial.answers.clear();
     trial.work = None;
-    trial.course.steps.truncate(2);
-    trial.course.warnings.clear();
+    trial.steps.truncate(2);
+    trial.warnings.clear();
 }
 
 fn facts(name: &str) -> ServerFacts {

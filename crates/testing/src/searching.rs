@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use bakeoff_plan::{Arrival, Load, LoadModel, Search, goals};
 use bakeoff_record::{
-    Attempt, ContenderKind, Course, DuePart, Histogram, Interval, LoadResult, Record, ScheduleKept,
-    StepTime, TrialEnd, TrialRecord,
+    ContenderKind, DuePart, Histogram, Interval, LoadResult, Record, ScheduleKept, StepTime,
+    TrialEnd, TrialRecord,
 };
 use bakeoff_search::{Step, quests};
 
@@ -119,14 +119,16 @@ pub fn trial(pattern: &TrialRecord, step: &Step, capacity: f64) -> TrialRecord {
     }];
     TrialRecord {
         load,
-        course: Course {
-            steps: vec![StepTime {
-                step: bakeoff_record::Step::Measure,
-                took_s: step.length_s() + 1.6,
-            }],
-            ..Course::default()
-        },
-        attempt: Attempt::number(1),
+        steps: vec![StepTime {
+            step: bakeoff_record::Step::Measure,
+            took_s: step.length_s() + 1.6,
+        }],
+        started_at: String::new(),
+        warnings: Vec::new(),
+        hosts: None,
+        attempt: 1,
+        disturbed: Vec::new(),
+        doubted: None,
         result: Some(result),
         ..pattern.clone()
     }

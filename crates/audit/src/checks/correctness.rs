@@ -228,7 +228,7 @@ fn server_restarted(subject: &Subject<'_>) -> Option<Check> {
 
 /// What a load beyond capacity leaves in a server's queues is worked off before the next answer.
 fn recovered(subject: &Subject<'_>) -> Check {
-    let mut steps = subject.trial.course.steps.iter();
+    let mut steps = subject.trial.steps.iter();
     let Some(asked) = steps.find(|one| one.step == Step::CheckAgain) else {
         return Check::not_run(
             Code::Recovered,

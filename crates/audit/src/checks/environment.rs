@@ -36,7 +36,7 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
         .result
         .warnings
         .iter()
-        .chain(&subject.trial.course.warnings);
+        .chain(&subject.trial.warnings);
     checks.extend(warnings.map(|warning| {
         let text = format!("{}: {} ({})", warning.code, warning.text, warning.hint);
         Check::note(Code::Warning, text)
@@ -74,7 +74,7 @@ fn other_load(subject: &Subject<'_>) -> Check {
             }
             None => format!(
                 "other programs kept {worst:.2} of {} processors busy{beside}",
-                subject.machine.processors.cpus
+                subject.machine.cpus
             ),
         },
     };
@@ -321,7 +321,7 @@ fn co_located(subject: &Subject<'_>) -> Check {
         return roles_of_hosts(hosts);
     }
     let roles: u32 = if subject.proxied == Some(true) { 3 } else { 2 };
-    let cpus = subject.machine.processors.cpus;
+    let cpus = subject.machine.cpus;
     let text = if cpus < roles {
         format!(
             "co-located: {roles} roles on {cpus} processors; only ratios within a round mean \

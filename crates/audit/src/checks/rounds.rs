@@ -169,7 +169,7 @@ fn numbers_of(checks: &[&Check]) -> Vec<(Number, Level)> {
 /// speak for it: they are shown, and not ranked. What others on the machine may have had a part in
 /// is not held against it.
 fn died(cell: &Cell<'_>) -> Option<Check> {
-    let undisturbed = cell.trials.iter().filter(|it| !it.attempt.is_disturbed());
+    let undisturbed = cell.trials.iter().filter(|it| !it.is_disturbed());
     let died: Vec<(u32, &str)> = undisturbed
         .filter_map(|trial| Some((trial.round, trial.server_died()?)))
         .collect();

@@ -74,7 +74,7 @@ pub fn engine_settings<'r>(trials: impl IntoIterator<Item = &'r TrialRecord>) ->
     let one = |trial: &TrialRecord| {
         let result = trial.result.as_ref()?;
         let mut settings = format!("{} threads, {:?}", result.threads, result.settings);
-        for host in trial.course.hosts.iter().flat_map(|hosts| &hosts.hosts) {
+        for host in trial.hosts.iter().flat_map(|hosts| &hosts.hosts) {
             let _ = write!(settings, ", {} {:?}", host.name, host.roles);
         }
         Some(settings)
@@ -162,29 +162,34 @@ fn differ<T: PartialEq + Debug>(
 
 fn of_machines(first: &Machine, second: &Machine) -> Vec<Mismatch> {
     let mut found = Vec::new();
-    let (one, other) = (&first.processors, &second.processors);
     differ(&mut found, "machine", "host", &first.host, &second.host);
     differ(
         &mut found,
         "machine",
         "processor",
-        &one.cpu_model,
-        &other.cpu_model,
+        &first.cpu_model,
+        &second.cpu_model,
     );
-    differ(&mut found, "machine", "processors", &one.cpus, &other.cpus);
+    differ(
+        &mut found,
+        "machine",
+        "processors",
+        &first.cpus,
+        &second.cpus,
+    );
     differ(
         &mut found,
         "machine",
         "hypervisor",
-        &one.hypervisor,
-        &other.hypervisor,
+        &first.hypervisor,
+        &second.hypervisor,
     );
     differ(
         &mut found,
         "machine",
         "governor",
-        &one.governor,
-        &other.governor,
+        &first.governor,
+        &second.governor,
     );
     differ(
         &mut found,
@@ -193,20 +198,24 @@ fn of_machines(first: &Machine, second: &Machine) -> Vec<Mismatch> {
         &first.memory_bytes,
         &second.memory_bytes,
     );
-    differ(
-        &mut found,
-        "machine",
-        "limits",
-        &first.limits,
-        &second.limits,
-    );
+    let limits = |it: &Machine| {
+        let (files, ports) = (it.open_files, it.ephemeral_ports);
+        (files, ports, it.somaxconn, it.tcp_tw_reuse)
+    };
+    let (one, other) = (limits(first), limits(second));
+    differ(&mut found, "machine", "limits", &one, &other);
     if first.settings != second.settings {
         let text = "settings of processor or kernel (microcode, swap, sysctls)";
         found.push(Mismatch::new("machine", text));
     }
-    let (one, other) = (&first.system, &second.system);
-    differ(&mut found, "kernel", "kernel", &one.kernel, &other.kernel);
-    differ(&mut found, "kernel", "system", &one.os, &other.os);
+    differ(
+        &mut found,
+        "kernel",
+        "kernel",
+        &first.kernel,
+        &second.kernel,
+    );
+    differ(&mut found, "kernel", "system", &first.os, &second.os);
     found
 }
 

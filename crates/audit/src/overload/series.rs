@@ -263,7 +263,7 @@ impl Series {
         overload: &Overload,
         closed_loop: Option<&TrialRecord>,
     ) -> Result<Self, String> {
-        let is_whole = record.result.is_some() && record.course.lost().is_empty();
+        let is_whole = record.result.is_some() && record.lost().is_empty();
         match &record.end {
             TrialEnd::Measured => {}
             TrialEnd::Failed { .. } if is_whole => {}
@@ -450,7 +450,7 @@ fn filled(mut step: Step, record: &TrialRecord, result: &LoadResult, parts: &[Pa
 /// What the load engine used of its threads' processors in a step; the busiest host's where there
 /// are several. The probe and the display are in it, which is little.
 fn engine_busy(step: &Step, record: &TrialRecord, result: &LoadResult) -> Option<f64> {
-    let Some(hosts) = &record.course.hosts else {
+    let Some(hosts) = &record.hosts else {
         return busy(step, &record.usage, result.threads);
     };
     let each = hosts.generators.iter().map(|part| {

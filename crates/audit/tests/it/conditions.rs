@@ -72,7 +72,7 @@ fn a_round_that_failed_otherwise_leaves_errors_open() {
         // Others on the machine may have had a part in it.
         |trial| {
             die(trial);
-            trial.attempt.disturbed = vec![Disturbance::OtherLoad];
+            trial.disturbed = vec![Disturbance::OtherLoad];
         },
     ];
     for (row, change) in others.into_iter().enumerate() {

@@ -18,7 +18,7 @@ fn busy_thread(mut record: Record) -> Record {
         trial.pinned.server = vec![0, 1];
         for tree in &mut trial.usage.trees {
             for tick in &mut tree.ticks {
-                tick.busiest.share = Some(0.99);
+                tick.busiest_thread = Some(0.99);
             }
         }
     }
@@ -134,7 +134,7 @@ fn disturbed_rounds_and_what_cannot_be_changed_test_nothing() {
     let mut record = single_core();
     experiment(&mut record, &[1900.0; 6], 1000.0);
     for trial in record.confirming.iter_mut().filter(|it| it.round <= 2) {
-        trial.attempt.disturbed = vec![Disturbance::OtherLoad];
+        trial.disturbed = vec![Disturbance::OtherLoad];
     }
     let all = found(&record);
     assert_eq!(
@@ -195,7 +195,7 @@ fn trials_of_another_experiment_are_left_out() {
     let changed = record.confirming.iter().filter(is_changed).map(|trial| {
         let mut trial = trial.clone();
         trial.contender.clone_from(&changed);
-        trial.attempt.disturbed = vec![Disturbance::OtherLoad];
+        trial.disturbed = vec![Disturbance::OtherLoad];
         trial
     });
     let changed: Vec<TrialRecord> = changed.collect();

@@ -161,17 +161,13 @@ fn a_check_that_could_not_run_is_held_against_what_it_guards() {
                 .to_owned(),
         ),
         (
-            |trial| {
-                trial
-                    .course
-                    .steps
-                    .retain(|one| one.step != Step::CheckAgain)
-            },
+            |trial| trial.steps.retain(|one| one.step != Step::CheckAgain),
             "recovered: latency not-run".to_owned(),
         ),
         (
             |trial| result(trial).engine.threads.clear(),
-            "engine-kept: rate not-run, latency not-run".to_owned(),
+            "engine-busy: rate not-run, latency not-run; engine-kept: rate not-run, latency not-run"
+                .to_owned(),
         ),
         (
             |trial| result(trial).observed.engine_lag.clear(),
@@ -559,7 +555,7 @@ fn counts_contradict_or_agree() {
 fn a_server_that_is_busy_after_the_load_keeps_its_numbers() {
     let reported = |took_s: f64, answered: bool| {
         let judgement = judge(SOUND, |trial| {
-            let mut steps = trial.course.steps.iter_mut();
+            let mut steps = trial.steps.iter_mut();
             let again = steps.find(|one| one.step == Step::CheckAgain);
             again.expect("it is a step").took_s = took_s;
             let keep =
@@ -577,7 +573,7 @@ fn a_server_that_is_busy_after_the_load_keeps_its_numbers() {
 #[test]
 fn warnings_are_passed_on_and_decide_nothing() {
     let judgement = judge(SOUND, |trial| {
-        trial.course.warnings = vec![Warning {
+        trial.warnings = vec![Warning {
             code: "odd".into(),
             text: "something".into(),
             hint: "do this".into(),

@@ -78,7 +78,7 @@ fn apart(trial: &mut TrialRecord) {
         let to: [&[&str]; 3] = [&["g1"], &["g2"], &["g1", "g2"]];
         to.map(|to| link(to, 10e9, when))
     });
-    trial.course.hosts = Some(Hosts {
+    trial.hosts = Some(Hosts {
         hosts: vec![
             host("sut", "home", HostRole::Server, 1),
             host("g1", "ssh", HostRole::Generator, 2),
@@ -101,7 +101,7 @@ fn half(whole: &LoadResult) -> LoadResult {
 
 fn hosts(trial: &mut TrialRecord) -> &mut Hosts {
     apart(trial);
-    trial.course.hosts.as_mut().expect("they were put in")
+    trial.hosts.as_mut().expect("they were put in")
 }
 
 /// The links together carry `times` times what the trial used of them.
@@ -200,7 +200,7 @@ fn a_full_link_is_what_was_measured() {
 fn a_link_that_was_never_full_held_nothing_down() {
     let at_least = |trial: &mut TrialRecord, times: f64, all: bool| {
         room(trial, times);
-        let links = &mut trial.course.hosts.as_mut().expect("there are hosts").links;
+        let links = &mut trial.hosts.as_mut().expect("there are hosts").links;
         for link in links {
             link.at_least = all || link.when == When::Before;
         }

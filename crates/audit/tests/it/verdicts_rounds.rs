@@ -9,8 +9,7 @@ mod threads;
 use bakeoff_audit::{Code, Conclusion, Judged, JudgedCell, Level, Metric, Number, Verdict, judge};
 use bakeoff_plan::Until;
 use bakeoff_record::{
-    Attempt, Balance, Disturbance, Histogram, Outcome, Record, Requests, Step, TrialEnd,
-    TrialRecord,
+    Balance, Disturbance, Histogram, Outcome, Record, Requests, Step, TrialEnd, TrialRecord,
 };
 use bakeoff_stats::Measure;
 
@@ -294,7 +293,7 @@ fn a_server_that_died_under_load_in_some_rounds_is_shown_and_not_ranked() {
         },
         |trial| {
             kill(trial);
-            trial.attempt.disturbed = vec![Disturbance::OtherLoad];
+            trial.disturbed = vec![Disturbance::OtherLoad];
         },
     ];
     for twin in twins {
@@ -425,7 +424,9 @@ fn the_ceiling_is_that_of_the_same_round() {
 fn again(record: &Record) -> Vec<TrialRecord> {
     let second = record.trials.iter().filter(|trial| trial.round == 2);
     let again = second.map(|trial| TrialRecord {
-        attempt: Attempt::number(2),
+        attempt: 2,
+        disturbed: Vec::new(),
+        doubted: None,
         id: format!("{}-a2", trial.id),
         ..trial.clone()
     });
@@ -444,12 +445,12 @@ fn an_attempt_that_was_broken_off_does_not_count() {
             None => again.retain(|trial| (&*trial.workload, &*trial.contender) != PLACE),
         }
         for trial in record.trials.iter_mut().filter(|trial| trial.round == 2) {
-            trial.attempt.disturbed = vec![Disturbance::OtherLoad];
+            trial.disturbed = vec![Disturbance::OtherLoad];
         }
         record.trials.extend(again);
         let judged = judge(&record);
         let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
-        cell.cell.trials[1].attempt.number
+        cell.cell.trials[1].attempt
     };
     const PLACE: (&str, &str) = ("synthetic", "yardstick");
     assert_eq!(attempt_of_round_2(Some(TrialEnd::Interrupted)), 1);
@@ -462,7 +463,7 @@ fn the_first_attempt_that_nothing_disturbed_counts_for_the_whole_block() {
     let mut record = rounds(3);
     let again = again(&record);
     for trial in of(&mut record, "caddy-default").filter(|it| it.round == 2) {
-        trial.attempt.disturbed = vec![Disturbance::OtherLoad];
+        trial.disturbed = vec![Disturbance::OtherLoad];
         disturb(trial);
     }
     record.trials.extend(again);
@@ -471,7 +472,7 @@ fn the_first_attempt_that_nothing_disturbed_counts_for_the_whole_block() {
         let cell = cell(&judged, (name, "synthetic", "c10"));
         let trials = cell.cell.trials.iter();
         (
-            trials.map(|trial| trial.attempt.number).collect::<Vec<_>>(),
+            trials.map(|trial| trial.attempt).collect::<Vec<_>>(),
             cell.trials.len(),
         )
     };

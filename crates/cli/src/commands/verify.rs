@@ -176,8 +176,8 @@ fn disturbed(trial: &TrialRecord) -> Option<String> {
             )
         })
     };
-    let disturbed = differs("disturbed", &trial.attempt.disturbed, &disturbances(trial));
-    let doubted = trial.attempt.doubted.as_deref();
+    let disturbed = differs("disturbed", &trial.disturbed, &disturbances(trial));
+    let doubted = trial.doubted.as_deref();
     let doubted = || differs("doubted", doubted?, &doubts(trial).unwrap_or_default());
     disturbed.or_else(doubted)
 }

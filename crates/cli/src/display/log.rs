@@ -121,7 +121,7 @@ impl Log {
     }
 
     fn ended(&mut self, record: &TrialRecord) -> Option<String> {
-        self.trials_disturbed += u64::from(record.attempt.is_disturbed());
+        self.trials_disturbed += u64::from(record.is_disturbed());
         self.trials_failed += u64::from(matches!(record.end, TrialEnd::Failed { .. }));
         let wrong = self.wrong(record);
         if self.line_for == LineFor::Trial || record.end == TrialEnd::Interrupted {
@@ -130,7 +130,7 @@ impl Log {
         }
         self.standings.ended(record);
         self.wrong.extend(wrong);
-        self.disturbed.extend_from_slice(&record.attempt.disturbed);
+        self.disturbed.extend_from_slice(&record.disturbed);
         None
     }
 

@@ -55,7 +55,7 @@ fn a_trial_whose_host_is_lost_before_its_load_is_begun_again() {
     let ids: Vec<&str> = trials.iter().map(|trial| trial.id.as_str()).collect();
     let expected: Vec<&str> = planned.iter().map(|trial| trial.id.as_str()).collect();
     assert_eq!(ids, expected, "each once");
-    let is_run = |trial: &TrialRecord| trial.end == failed() && trial.course.lost().is_empty();
+    let is_run = |trial: &TrialRecord| trial.end == failed() && trial.lost().is_empty();
     assert!(
         trials.iter().all(is_run),
         "no contender had a failure for it"
@@ -75,7 +75,7 @@ fn a_trial_that_loses_its_host_each_time_is_left() {
     assert!(why.contains(&left[0].id) && why.ends_with(named), "{why}");
     assert_eq!(left.len(), 1, "no other trial was tried");
     assert_eq!(left[0].end, TrialEnd::Interrupted);
-    assert_eq!(left[0].course.lost(), [gone()]);
+    assert_eq!(left[0].lost(), [gone()]);
     assert_eq!(server.goes.load(Ordering::Relaxed), u32::MAX - BEGINS);
 }
 
@@ -95,7 +95,7 @@ fn a_trial_whose_host_is_not_reached_again_is_left_for_a_campaign_that_goes_on()
         assert_eq!(end, CampaignEnd::HostLost(why.to_owned()));
         assert_eq!(left.len(), 1, "no other trial was tried");
         assert_eq!(left[0].end, TrialEnd::Interrupted);
-        assert_eq!(left[0].course.lost(), std::slice::from_ref(&lost));
+        assert_eq!(left[0].lost(), std::slice::from_ref(&lost));
         let both = (&there, there.clone());
         let (end, trials) = carried_out(&mut folder, left.clone(), both);
         assert_eq!(end, CampaignEnd::Complete);

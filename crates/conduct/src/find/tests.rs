@@ -2,8 +2,8 @@ use std::path::Path;
 
 use bakeoff_plan::{Builtin, parse};
 use bakeoff_record::{
-    Attempt, ContenderKind, Course, DuePart, EngineUsage, Histogram, Interval, LoadResult, Pinned,
-    ScheduleKept, StepTime, TRIAL_SCHEMA, TrialEnd, Usage,
+    ContenderKind, DuePart, EngineUsage, Histogram, Interval, LoadResult, Pinned, ScheduleKept,
+    StepTime, TRIAL_SCHEMA, TrialEnd, Usage,
 };
 
 use super::*;
@@ -68,7 +68,9 @@ fn record(trial: &Trial, capacity: f64) -> TrialRecord {
         id: trial.id.clone(),
         index: trial.index,
         round: trial.round,
-        attempt: Attempt::number(trial.attempt),
+        attempt: trial.attempt,
+        disturbed: Vec::new(),
+        doubted: None,
         contender: trial.contender.name.clone(),
         kind: match trial.contender.server {
             ServerChoice::Yardstick => ContenderKind::Yardstick,
@@ -77,10 +79,10 @@ fn record(trial: &Trial, capacity: f64) -> TrialRecord {
         workload: trial.workload.name.clone(),
         load: load.clone(),
         load_name: trial.load_name.clone(),
-        course: Course {
-            steps: vec![step],
-            ..Course::default()
-        },
+        steps: vec![step],
+        started_at: String::new(),
+        warnings: Vec::new(),
+        hosts: None,
         end: TrialEnd::Measured,
         server: None,
         pinned: Pinned::default(),

@@ -102,17 +102,13 @@ fn a_campaign_is_the_same_each_time_and_takes_the_time_of_its_plan() {
         };
         let rate = trial.ok_per_s().expect("a rate");
         assert!((rate / expected - 1.0).abs() < 0.02, "{}: {rate}", trial.id);
-        assert!(trial.attempt.disturbed.is_empty());
+        assert!(trial.disturbed.is_empty());
         holds(trial.result.as_ref().expect("it was measured"));
-        let measured = trial
-            .course
-            .steps
-            .iter()
-            .find(|it| it.step == Step::Measure);
+        let measured = trial.steps.iter().find(|it| it.step == Step::Measure);
         let took_s = measured.expect("it was measured").took_s;
         assert!((10.0..10.1).contains(&took_s), "{took_s}");
     }
-    let date = |at: usize| first[at].course.started_at.as_str();
+    let date = |at: usize| first[at].started_at.as_str();
     assert_eq!(date(0), "2000-01-01T00:00:00Z");
     assert!(date(5) > "2000-01-01T00:00:55Z" && date(5) < "2000-01-01T00:01:30Z");
 }
@@ -147,7 +143,7 @@ fn what_happens_to_a_server_is_how_its_trial_ends() {
     );
     check("answer.silent = true", "Measured");
     let trial = end_of("[contender.a]\nanswer.silent = true\n");
-    assert_eq!(trial.course.warnings[0].code, "no-answer-after");
+    assert_eq!(trial.warnings[0].code, "no-answer-after");
     let trial = end_of("[contender.a]\nfate.dies_s = 2.5\n");
     let measured_s = trial.result.map_or(0.0, |result| result.measured_s);
     assert!((2.5..2.6).contains(&measured_s), "{measured_s}");
@@ -161,13 +157,13 @@ fn a_machine_is_disturbed_where_the_file_says_so() {
     use bakeoff_record::Disturbance;
     let check = |machine: &str, expected: &[Disturbance]| {
         let trial = end_of(&format!("[[trial]]\nid = \"r1-*\"\nmachine.{machine}"));
-        assert_eq!(trial.attempt.disturbed, expected, "{machine}");
+        assert_eq!(trial.disturbed, expected, "{machine}");
     };
     check("steal = 0.2", &[Disturbance::Steal]);
     check("other_load = 0.15", &[]);
     check("engine_kept = 0.3", &[Disturbance::EngineKept]);
     let trial = end_of("server.usage.cores = 0.4\nserver.machine.other_load = 0.5\n");
-    assert_eq!(trial.attempt.disturbed, [Disturbance::OtherLoad]);
+    assert_eq!(trial.disturbed, [Disturbance::OtherLoad]);
 }
 
 #[test]

@@ -207,7 +207,7 @@ impl Traffic {
             threads: asked.threads,
             seed: asked.seed,
             requests,
-            balance: Some(balance),
+            balance,
             send_lag: schedule
                 .as_ref()
                 .map_or_else(Histogram::new, |it| it.slip.clone()),
@@ -232,7 +232,7 @@ impl Traffic {
             engine: self.engine(measured_s),
             intervals: parts.iter().map(|part| part.interval()).collect(),
             observed: self.observed(&parts, measured_s, ok),
-            settings: Some(EngineSettings {
+            settings: EngineSettings {
                 connect: asked.load.connect.name().to_owned(),
                 gather: true,
                 waiting: "nap".to_owned(),
@@ -240,7 +240,7 @@ impl Traffic {
                 retry_pause_s: 0.1,
                 ramp_gap_s: 0.0,
                 body_check_one_in: 16,
-            }),
+            },
             bodies_checked: ok / 16,
             outcomes,
             ..LoadResult::empty(asked.load.clone(), measured_s)

@@ -1,8 +1,7 @@
 //! What the probe would have seen of an invented machine.
 
 use bakeoff_record::{
-    BusiestThread, CpuShares, HostTick, Pinned, ProbeCost, Role, TcpTick, TreeTick, TreeUsage,
-    Usage,
+    CpuShares, HostTick, Pinned, ProbeCost, Role, TcpTick, TreeTick, TreeUsage, Usage,
 };
 
 use super::traffic::Traffic;
@@ -100,7 +99,7 @@ impl Seen<'_> {
                 open_files: Some(40),
                 switches_voluntary: (used_s * 900.0) as u64,
                 switches_involuntary: (used_s * 90.0) as u64,
-                busiest: self.busiest(role, cores),
+                busiest_thread: self.busiest_thread(role, cores),
                 ..TreeTick::default()
             }
         });
@@ -113,13 +112,10 @@ impl Seen<'_> {
     }
 
     /// A server's workers share its work; a thread of any other is not looked at.
-    fn busiest(&self, role: Role, cores: f64) -> BusiestThread {
+    fn busiest_thread(&self, role: Role, cores: f64) -> Option<f64> {
         let all = self.pinned.server.len().max(1);
         let workers = self.server.work.workers.map_or(all as f64, f64::from);
-        BusiestThread {
-            share: (role == Role::Server).then(|| (cores / workers).min(1.0)),
-            waited: None,
-        }
+        (role == Role::Server).then(|| (cores / workers).min(1.0))
     }
 
     /// Each role is on its own processors, and other programs on the server's.

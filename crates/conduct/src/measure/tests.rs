@@ -349,7 +349,7 @@ fn a_load_that_cannot_begin_is_no_death_of_the_server() {
 fn died(measured: Measured) -> Option<String> {
     let mut record = blank(&first_trial(), &roles(), &Clock::default());
     record.end = measured.end.expect("it failed");
-    (record.result, record.course.hosts) = (measured.result, measured.hosts);
+    (record.result, record.hosts) = (measured.result, measured.hosts);
     record.server_died().map(str::to_owned)
 }
 
@@ -388,12 +388,12 @@ fn after_a_host_is_lost_no_answer_is_waited_for() {
     };
     let end = check_after(&trial, &mut contestant, &mut record, &setting);
     let Some(TrialEnd::Failed { step, cause, .. }) = end else {
-        panic!("it failed: {end:?}, {:?}", record.course.warnings);
+        panic!("it failed: {end:?}, {:?}", record.warnings);
     };
     assert_eq!(step, Step::CheckAgain);
     assert_eq!(cause, "host sut was lost: nothing came for 10 s");
     assert_eq!(contestant.fetches.get(), 1);
-    assert_eq!(record.course.warnings, []);
+    assert_eq!(record.warnings, []);
 }
 
 /// Generators that no load comes from, because a host is away or for another reason.
@@ -515,7 +515,7 @@ fn a_host_that_is_away_before_the_load_is_no_failure_of_the_contender() {
         let Carried { record, away } = trial_of(contestant, generators);
         assert_eq!(away, Some(Away::Lost(gone())));
         assert_eq!(record.end, TrialEnd::Interrupted, "it is begun again");
-        assert_eq!(record.course.lost(), [gone()]);
+        assert_eq!(record.lost(), [gone()]);
         assert!(record.result.is_none());
     }
 }

@@ -1,9 +1,7 @@
 use std::path::Path;
 
 use bakeoff_plan::{Builtin, parse};
-use bakeoff_record::{
-    Attempt, ContenderKind, Course, LoadResult, Pinned, Step, TRIAL_SCHEMA, Usage,
-};
+use bakeoff_record::{ContenderKind, LoadResult, Pinned, Step, TRIAL_SCHEMA, Usage};
 
 use super::*;
 
@@ -27,13 +25,18 @@ fn record(trial: &Trial, ok_per_s: f64) -> TrialRecord {
         id: trial.id.clone(),
         index: trial.index,
         round: trial.round,
-        attempt: Attempt::number(trial.attempt),
+        attempt: trial.attempt,
+        disturbed: Vec::new(),
+        doubted: None,
         contender: trial.contender.name.clone(),
         kind: ContenderKind::Contender,
         workload: trial.workload.name.clone(),
         load,
         load_name: trial.load_name.clone(),
-        course: Course::default(),
+        started_at: String::new(),
+        steps: Vec::new(),
+        warnings: Vec::new(),
+        hosts: None,
         end: TrialEnd::Measured,
         server: None,
         pinned: Pinned::default(),
@@ -155,7 +158,7 @@ fn lost(trial: &Trial) -> TrialRecord {
 
 fn disturbed(trial: &Trial, ok_per_s: f64) -> TrialRecord {
     let mut record = record(trial, ok_per_s);
-    record.attempt.disturbed = vec![Disturbance::OtherLoad];
+    record.disturbed = vec![Disturbance::OtherLoad];
     record
 }
 

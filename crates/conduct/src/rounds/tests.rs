@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use bakeoff_plan::{Builtin, LoadModel, Overrides, RoundsAsked, Until, trials};
-use bakeoff_record::{Attempt, Course, LoadResult, Pinned, TRIAL_SCHEMA, Usage};
+use bakeoff_record::{LoadResult, Pinned, TRIAL_SCHEMA, Usage};
 
 use super::*;
 
@@ -47,13 +47,18 @@ fn record(trial: &Trial, ok: u64) -> TrialRecord {
         id: trial.id.clone(),
         index: trial.index,
         round: trial.round,
-        attempt: Attempt::number(trial.attempt),
+        attempt: trial.attempt,
+        disturbed: Vec::new(),
+        doubted: None,
         contender: trial.contender.name.clone(),
         kind,
         workload: trial.workload.name.clone(),
         load: trial.load.clone(),
         load_name: trial.load_name.clone(),
-        course: Course::default(),
+        started_at: String::new(),
+        steps: Vec::new(),
+        warnings: Vec::new(),
+        hosts: None,
         end: TrialEnd::Measured,
         server: None,
         pinned: Pinned::default(),
@@ -76,7 +81,7 @@ fn run_from(
     let mut rounds = Rounds::new(plan, widest);
     loop {
         for (place, what) in rounds.seen_later(&recorded) {
-            recorded[place].attempt.disturbed.push(what);
+            recorded[place].disturbed.push(what);
         }
         let Some(trial) = rounds.next(&recorded) else {
             assert_eq!(rounds.left(&recorded), Left::default());
@@ -101,13 +106,13 @@ fn ids(records: &[TrialRecord]) -> Vec<String> {
 
 fn disturbed(trial: &Trial, ok: u64) -> TrialRecord {
     let mut record = record(trial, ok);
-    record.attempt.disturbed = vec![Disturbance::OtherLoad];
+    record.disturbed = vec![Disturbance::OtherLoad];
     record
 }
 
 /// Ids of repeated trials, without their last part.
 fn repeats(records: &[TrialRecord]) -> Vec<&str> {
-    let repeated = records.iter().filter(|record| record.attempt.number > 1);
+    let repeated = records.iter().filter(|record| record.attempt > 1);
     repeated.map(|record| record.id.as_str()).collect()
 }
 
@@ -176,8 +181,8 @@ fn a_block_is_repeated_at_most_once_in_four_rounds_and_each_before_one_again() {
     // There are ceil(5 / 4) = 2 repeats: the first two rounds have one each, and no block has two.
     let of = |workload: &str| -> Vec<(u32, u32)> {
         let one = always.iter().filter(|it| it.contender == "caddy-default");
-        let repeated = one.filter(|it| it.attempt.number > 1 && it.workload == workload);
-        repeated.map(|it| (it.round, it.attempt.number)).collect()
+        let repeated = one.filter(|it| it.attempt > 1 && it.workload == workload);
+        repeated.map(|it| (it.round, it.attempt)).collect()
     };
     assert_eq!(of("synthetic"), [(1, 2), (2, 2)]);
     assert_eq!(of("proxy"), [(1, 2), (2, 2)]);
@@ -206,13 +211,10 @@ fn a_block_whose_yardstick_drifted_is_repeated() {
         _ => record(trial, 100),
     };
     let records = run(&plan, carry);
-    let marked: Vec<&TrialRecord> = records
-        .iter()
-        .filter(|it| it.attempt.is_disturbed())
-        .collect();
+    let marked: Vec<&TrialRecord> = records.iter().filter(|it| it.is_disturbed()).collect();
     assert_eq!(marked.len(), 1);
     assert_eq!(marked[0].id, "r2-yardstick-synthetic-c5");
-    assert_eq!(marked[0].attempt.disturbed, [Disturbance::Drift]);
+    assert_eq!(marked[0].disturbed, [Disturbance::Drift]);
     let repeated = repeats(&records);
     assert_eq!(
         repeated.len(),

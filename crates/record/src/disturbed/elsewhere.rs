@@ -11,14 +11,14 @@ pub type OnHost<'t> = (f64, &'t str);
 
 /// The kernel that the server's own readings are of; `None` where one machine did everything.
 fn of_server(trial: &TrialRecord) -> Option<(&Hosts, u32)> {
-    let hosts = trial.course.hosts.as_ref()?;
+    let hosts = trial.hosts.as_ref()?;
     Some((hosts, hosts.server()?.kernel))
 }
 
 /// Hosts of another kernel than the server's, with what was sampled on them.
 fn elsewhere(trial: &TrialRecord) -> impl Iterator<Item = (&HostFacts, &Usage)> {
     let own = of_server(trial).map(|(_, kernel)| kernel);
-    let hosts = trial.course.hosts.iter().flat_map(|hosts| &hosts.hosts);
+    let hosts = trial.hosts.iter().flat_map(|hosts| &hosts.hosts);
     let others = hosts.filter(move |host| own.is_some_and(|own| host.kernel != own));
     others.filter_map(|host| Some((host, host.usage.as_ref()?)))
 }

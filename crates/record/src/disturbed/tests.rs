@@ -2,7 +2,7 @@ use bakeoff_plan::{Builtin, builtin_plan};
 
 use super::*;
 use crate::ThreadUsage;
-use crate::trial::{Attempt, ContenderKind, Course, TRIAL_SCHEMA, TrialEnd};
+use crate::trial::{ContenderKind, TRIAL_SCHEMA, TrialEnd};
 use crate::usage::Usage;
 
 /// Length of the window, seconds.
@@ -82,13 +82,18 @@ fn trial(doings: Doings) -> TrialRecord {
         id: "r1".to_owned(),
         index: 0,
         round: 1,
-        attempt: Attempt::number(1),
+        attempt: 1,
+        disturbed: Vec::new(),
+        doubted: None,
         contender: "a".to_owned(),
         kind: ContenderKind::Contender,
         workload: "w".to_owned(),
         load: result.load.clone(),
         load_name: None,
-        course: Course::default(),
+        started_at: String::new(),
+        steps: Vec::new(),
+        warnings: Vec::new(),
+        hosts: None,
         end: TrialEnd::Measured,
         server: None,
         pinned: Pinned {

@@ -43,7 +43,7 @@ impl MeasuredAfter {
 
     /// Gives a trial whose line begins at `offset` what was measured after it.
     pub(super) fn give(&self, offset: u64, trial: &mut TrialRecord) {
-        if let Some(hosts) = &mut trial.course.hosts
+        if let Some(hosts) = &mut trial.hosts
             && self.trials.contains(&offset)
         {
             hosts.links.extend(self.links.iter().cloned());

@@ -2,7 +2,7 @@ use bakeoff_plan::{Builtin, builtin_plan};
 
 use super::*;
 use crate::machine::MACHINE_SCHEMA;
-use crate::trial::{Attempt, ContenderKind, Course, TRIAL_SCHEMA, TrialEnd};
+use crate::trial::{ContenderKind, TRIAL_SCHEMA, TrialEnd};
 
 mod links;
 
@@ -24,16 +24,18 @@ fn trial(id: &str) -> TrialRecord {
         id: id.to_owned(),
         index: 0,
         round: 1,
-        attempt: Attempt::number(1),
+        attempt: 1,
+        disturbed: Vec::new(),
+        doubted: None,
         contender: "nginx-default".to_owned(),
         kind: ContenderKind::Contender,
         workload: "synthetic".to_owned(),
         load: plan().loads[0].clone(),
         load_name: None,
-        course: Course {
-            started_at: "2026-11-21T00:00:00Z".to_owned(),
-            ..Course::default()
-        },
+        started_at: "2026-11-21T00:00:00Z".to_owned(),
+        steps: Vec::new(),
+        warnings: Vec::new(),
+        hosts: None,
         end: TrialEnd::Interrupted,
         server: None,
         pinned: crate::Pinned::default(),
@@ -505,7 +507,7 @@ fn an_address_that_is_a_word_of_the_format_leaves_a_record_that_can_be_read() {
         addresses.add(word, "g1");
         open.hide(addresses);
         let mut far = far("a");
-        far.course.hosts.as_mut().unwrap().hosts = vec![crate::HostFacts {
+        far.hosts.as_mut().unwrap().hosts = vec![crate::HostFacts {
             name: "g1".to_owned(),
             transport: "netns".to_owned(),
             roles: vec![crate::HostRole::Server, crate::HostRole::Origin],
@@ -537,7 +539,7 @@ fn where_half_a_plan_was_written_the_same_command_can_be_given_again() {
 
 fn far(id: &str) -> TrialRecord {
     let mut far = trial(id);
-    far.course.hosts = Some(crate::Hosts {
+    far.hosts = Some(crate::Hosts {
         links: vec![link(1e9, crate::When::Before)],
         ..crate::Hosts::default()
     });

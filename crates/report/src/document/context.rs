@@ -22,16 +22,10 @@ pub(super) fn heading(report: &Report) -> Section {
         plain(&campaign.description),
         format!(
             "{} CPUs ({}), {}, Linux {}, started {}",
-            machine.processors.cpus,
-            plain(
-                machine
-                    .processors
-                    .cpu_model
-                    .as_deref()
-                    .unwrap_or("model unknown")
-            ),
-            plain(machine.system.os.as_deref().unwrap_or("system unknown")),
-            plain(&machine.system.kernel),
+            machine.cpus,
+            plain(machine.cpu_model.as_deref().unwrap_or("model unknown")),
+            plain(machine.os.as_deref().unwrap_or("system unknown")),
+            plain(&machine.kernel),
             plain(&machine.started_at),
         ),
         versions.join("; "),

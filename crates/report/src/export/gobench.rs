@@ -13,7 +13,7 @@ use crate::view::{Report, Trial};
 pub fn gobench(report: &Report) -> String {
     let machine = &report.campaign.machine;
     let mut out = String::from("goos: linux\n");
-    if let Some(model) = &machine.processors.cpu_model {
+    if let Some(model) = &machine.cpu_model {
         let _ = writeln!(out, "cpu: {}", crate::safe::plain(model));
     }
     let _ = writeln!(out, "pkg: bakeoff/{}", word(&report.campaign.name));

@@ -88,8 +88,7 @@ struct Typical<'r> {
 fn typical<'r>(report: &Report, rounds: &[&'r TrialRecord]) -> Option<Typical<'r>> {
     let is_usable = |trial: &&TrialRecord| {
         let mut shown = report.trials.iter();
-        let shown =
-            shown.find(|one| one.key.id == trial.id && one.key.attempt == trial.attempt.number);
+        let shown = shown.find(|one| one.key.id == trial.id && one.key.attempt == trial.attempt);
         let level = |check: &bakeoff_audit::Check| check.of(Number::Latency);
         shown.is_some_and(|one| {
             one.verdict

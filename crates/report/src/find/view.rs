@@ -260,10 +260,7 @@ fn disturbed(found: &Found, records: &[TrialRecord]) -> Disturbed {
         .iter()
         .filter(|record| hit.iter().any(|it| it.id == record.id));
     let causes: Vec<Disturbance> = own
-        .flat_map(|record| {
-            let attempt = &record.attempt;
-            attempt.doubted.as_ref().unwrap_or(&attempt.disturbed)
-        })
+        .flat_map(|record| record.doubted.as_ref().unwrap_or(&record.disturbed))
         .copied()
         .collect();
     Disturbed {

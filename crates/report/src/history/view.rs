@@ -285,12 +285,12 @@ fn machines(read: &[(&str, &HistoryRecord)]) -> (Vec<MachineRow>, Vec<usize>) {
 
 fn on_one_line(record: &HistoryRecord) -> String {
     let machine = &record.machine;
-    let model = machine.processors.cpu_model.as_deref();
+    let model = machine.cpu_model.as_deref();
     format!(
         "{} CPUs ({}), Linux {}, bakeoff {}",
-        machine.processors.cpus,
+        machine.cpus,
         model.unwrap_or("model unknown"),
-        machine.system.kernel,
+        machine.kernel,
         machine.bakeoff
     )
 }

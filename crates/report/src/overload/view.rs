@@ -146,11 +146,11 @@ fn row(
         };
         whys.next().unwrap_or_else(none)
     });
-    let is_sound = |it: &TrialRecord| it.ok_per_s().is_some() && !it.attempt.is_disturbed();
+    let is_sound = |it: &TrialRecord| it.ok_per_s().is_some() && !it.is_disturbed();
     let has_capacity = of(Purpose::Capacity).any(is_sound);
     let disturbed = trials.iter().filter(|(purpose, it)| {
         // A capacity that was measured again is none of them.
-        it.attempt.is_disturbed() && !(has_capacity && *purpose == Purpose::Capacity)
+        it.is_disturbed() && !(has_capacity && *purpose == Purpose::Capacity)
     });
     OverloadRow {
         contender: contender.name.clone(),

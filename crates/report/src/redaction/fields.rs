@@ -244,12 +244,17 @@ fn of_trial(trial: &mut TrialRecord, see: &mut See<'_>) {
         index: _,
         round: _,
         attempt: _,
+        disturbed: _,
+        doubted: _,
         contender,
         kind: _,
         workload,
         load: _,
         load_name: _,
-        course,
+        started_at: _,
+        steps: _,
+        warnings,
+        hosts,
         end,
         server,
         pinned: _,
@@ -266,11 +271,11 @@ fn of_trial(trial: &mut TrialRecord, see: &mut See<'_>) {
     result.iter_mut().for_each(|it| of_load(it, see));
     answers.iter_mut().for_each(|it| of_answer(it, see));
     work.iter_mut().for_each(|it| of_work(it, see));
-    for warning in &mut course.warnings {
+    for warning in warnings {
         see(Field::Prose, &mut warning.text);
         see(Field::Prose, &mut warning.hint);
     }
-    course.hosts.iter_mut().for_each(|it| of_hosts(it, see));
+    hosts.iter_mut().for_each(|it| of_hosts(it, see));
 }
 
 /// Sees the hosts of a trial: what each generator saw holds the same as the sum of them.

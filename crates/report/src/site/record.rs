@@ -339,23 +339,23 @@ fn facets(record: &Record, versions: &BTreeMap<String, (String, Vec<String>)>) -
             protocols.push(name);
         }
     }
-    let model = machine.processors.cpu_model.as_deref();
-    let hypervisor = machine.processors.hypervisor_name();
+    let model = machine.cpu_model.as_deref();
+    let hypervisor = machine.hypervisor_name();
     let parts = [
-        Some(counted(u64::from(machine.processors.cpus), "CPU")),
+        Some(counted(u64::from(machine.cpus), "CPU")),
         model.map(str::to_owned),
         hypervisor.map(|name| format!("under {name}")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let os = machine.system.os.as_deref();
+    let os = machine.os.as_deref();
     Facets {
         servers,
         workloads: plan.workloads.iter().map(|one| one.name.clone()).collect(),
         protocols,
         machine: format!("{}: {}", machine.host, parts.join(", ")),
         system: match os {
-            Some(os) => format!("Linux {}, {os}", machine.system.kernel),
-            None => format!("Linux {}", machine.system.kernel),
+            Some(os) => format!("Linux {}, {os}", machine.kernel),
+            None => format!("Linux {}", machine.kernel),
         },
         hosts: hosts(record),
     }
@@ -364,7 +364,7 @@ fn facets(record: &Record, versions: &BTreeMap<String, (String, Vec<String>)>) -
 /// Where servers and load ran.
 fn hosts(record: &Record) -> String {
     let mut trials = record.trials.iter();
-    let Some(hosts) = trials.find_map(|trial| trial.course.hosts.as_ref()) else {
+    let Some(hosts) = trials.find_map(|trial| trial.hosts.as_ref()) else {
         return "servers and load on one machine".to_owned();
     };
     let names = |role: HostRole| -> Vec<&str> {

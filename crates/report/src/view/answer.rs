@@ -302,7 +302,7 @@ fn next(record: &Record, judged: &Judged<'_>) -> Vec<String> {
     let rest = || awaits_a_contender(record, judged).then(String::new);
     if let Some(asked) = asked.or_else(rest) {
         let mut trials = record.trials.iter();
-        let on_hosts = trials.any(|trial| trial.course.hosts.is_some());
+        let on_hosts = trials.any(|trial| trial.hosts.is_some());
         let hosts = if on_hosts { HOSTS_FILE } else { "" };
         next.push(format!("{GO_ON}{asked}{hosts}"));
     }

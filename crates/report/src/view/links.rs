@@ -26,10 +26,7 @@ pub struct Link {
 
 pub(super) fn draw(record: &Record) -> Vec<Link> {
     let mut drawn: Vec<Link> = Vec::new();
-    let hosts = record
-        .trials
-        .iter()
-        .filter_map(|it| it.course.hosts.as_ref());
+    let hosts = record.trials.iter().filter_map(|it| it.hosts.as_ref());
     for hosts in hosts {
         let mut own: Vec<Link> = Vec::new();
         for link in &hosts.links {

@@ -169,7 +169,7 @@ fn records_that_differ_are_refused_with_the_list_and_forced_with_a_label() {
     let same = same.expect("nothing differs");
     assert!(!same.paired && !same.forced);
     assert_eq!(same.first.contenders.len(), 3);
-    second.machine.system.kernel = "6.2.0".into();
+    second.machine.kernel = "6.2.0".into();
     let (first, second) = (hidden(first), hidden(second));
     let refused = compare_across(&first, &second, &gate, false).unwrap_err();
     assert!(matches!(refused, CompareError::Unlike(_)));
@@ -294,7 +294,7 @@ fn a_contender_of_the_baseline_that_is_missing_is_an_error_in_junit() {
     first
         .trials
         .retain(|trial| trial.contender != "nginx-optimized");
-    second.machine.system.kernel = "6.2.0".into();
+    second.machine.kernel = "6.2.0".into();
     let (first, second) = (hidden(first), hidden(second));
     let compared = |gates: &Gates| {
         let compare = compare_across(&first, &second, gates, true).expect("forced");

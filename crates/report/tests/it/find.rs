@@ -305,7 +305,7 @@ fn disturbed_trials_that_count_are_said() {
         let own = own.filter(|it| it.contender == "nginx-default");
         // The first is the closed loop.
         for trial in own.skip(1).take(disturbed) {
-            trial.attempt.doubted = Some(vec![Disturbance::Steal]);
+            trial.doubted = Some(vec![Disturbance::Steal]);
         }
         let answer = view(record).answer;
         let lines = answer.into_iter().filter(|line| line.contains("disturbed"));

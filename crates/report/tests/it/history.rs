@@ -20,9 +20,9 @@ fn machine(kernel: &str) -> Machine {
         host: "lab".to_owned(),
         ..Machine::default()
     };
-    machine.processors.cpus = 8;
-    machine.processors.cpu_model = Some("Example 8".to_owned());
-    machine.system.kernel = kernel.to_owned();
+    machine.cpus = 8;
+    machine.cpu_model = Some("Example 8".to_owned());
+    machine.kernel = kernel.to_owned();
     machine
 }
 

@@ -481,7 +481,7 @@ fn the_command_that_goes_on_has_the_hosts_and_what_else_it_needs() {
     check(&record, Some(""), plain);
     let library = " --library RECORD";
     check(&record, Some(library), &format!("{plain}{library}"));
-    record.trials[0].course.hosts = Some(Hosts::default());
+    record.trials[0].hosts = Some(Hosts::default());
     check(&record, None, &format!("{plain} --hosts FILE"));
     let hosts = " --hosts lab.toml --library own";
     check(&record, Some(hosts), &format!("{plain}{hosts}"));

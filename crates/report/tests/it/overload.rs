@@ -13,9 +13,8 @@ use std::time::Duration;
 
 use bakeoff_plan::{Arrival, Load, LoadModel, Overload, Purpose, RateShape};
 use bakeoff_record::{
-    Attempt, ContenderKind, Disturbance, DuePart, EndedProcess, Failed, Histogram, Interval,
-    LoadResult, Outcome, Record, Role, ScheduleKept, Step, TreeTick, TreeUsage, TrialEnd,
-    TrialRecord, Usage,
+    ContenderKind, Disturbance, DuePart, EndedProcess, Failed, Histogram, Interval, LoadResult,
+    Outcome, Record, Role, ScheduleKept, Step, TreeTick, TreeUsage, TrialEnd, TrialRecord, Usage,
 };
 use bakeoff_report::{
     OverloadReport, Redacted, TextOptions, overload_csv, overload_html, overload_json,
@@ -84,7 +83,9 @@ fn carried_out() -> Record {
 fn blank(pattern: &TrialRecord, load: Load, result: LoadResult) -> TrialRecord {
     TrialRecord {
         load,
-        attempt: Attempt::number(1),
+        attempt: 1,
+        disturbed: Vec::new(),
+        doubted: None,
         result: Some(result),
         usage: Usage::default(),
         ..pattern.clone()
@@ -320,7 +321,7 @@ fn a_capacity_that_was_measured_again_is_the_best_one() {
         trial.result.as_mut().unwrap().requests.ok = ok;
         (trial.id, trial.load_name) = (id.to_owned(), Some(name.clone()));
         if is_disturbed {
-            trial.attempt.disturbed = vec![Disturbance::OtherLoad];
+            trial.disturbed = vec![Disturbance::OtherLoad];
         }
         trial
     };

@@ -61,7 +61,7 @@ fn corpus() -> Vec<Record> {
         "2026-11-20T09:00:00Z",
     );
     elsewhere.machine.host = "other".into();
-    elsewhere.machine.processors.cpus = 8;
+    elsewhere.machine.cpus = 8;
     elsewhere.plan.name = "over http/2".into();
     vec![
         at(bakeoff_testing::campaign(7), "2026-11-22T10:00:00Z"),
@@ -226,8 +226,8 @@ fn records_meet_in_a_ranking_only_where_they_can_be_compared() {
     assert!(meet(|it| it.plan.rounds = 5));
     assert!(meet(|it| it.plan.description = "other".into()));
     assert!(!meet(|it| it.machine.host = "other".into()));
-    assert!(!meet(|it| it.machine.processors.cpus = 3));
-    assert!(!meet(|it| it.machine.system.kernel = "6.2.0".into()));
+    assert!(!meet(|it| it.machine.cpus = 3));
+    assert!(!meet(|it| it.machine.kernel = "6.2.0".into()));
     assert!(!meet(|it| it.machine.bakeoff = "0.2.0".into()));
     assert!(!meet(|it| it.plan.loads[0].duration_s = 9.0));
     assert!(!meet(|it| {

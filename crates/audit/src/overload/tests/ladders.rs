@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use bakeoff_plan::{Arrival, Connect, Load, LoadModel, Overload, RateShape};
 use bakeoff_record::{
-    Attempt, ContenderKind, Course, Histogram, Hosts, Interval, LoadResult, LostHost, Outcome,
-    Pinned, Step, TRIAL_SCHEMA, ThreadUsage, TrialEnd, TrialRecord, Usage,
+    ContenderKind, Histogram, Hosts, Interval, LoadResult, LostHost, Outcome, Pinned, Step,
+    TRIAL_SCHEMA, ThreadUsage, TrialEnd, TrialRecord, Usage,
 };
 
 use super::super::{Ladder, OverloadClass, OverloadRamp, judge_ladder, judge_ramp};
@@ -31,7 +31,9 @@ fn blank() -> TrialRecord {
         id: "r1".to_owned(),
         index: 0,
         round: 1,
-        attempt: Attempt::number(1),
+        attempt: 1,
+        disturbed: Vec::new(),
+        doubted: None,
         contender: "a".to_owned(),
         kind: ContenderKind::Contender,
         workload: "w".to_owned(),
@@ -45,7 +47,10 @@ fn blank() -> TrialRecord {
             connect: Connect::First,
         },
         load_name: None,
-        course: Course::default(),
+        started_at: String::new(),
+        steps: Vec::new(),
+        warnings: Vec::new(),
+        hosts: None,
         end: TrialEnd::Measured,
         server: None,
         pinned: Pinned::default(),
@@ -200,7 +205,7 @@ fn only_the_servers_own_end_is_a_crash() {
     let none = (Outcome::Reset, 0);
     let classes = |end, hosts| {
         let (clients, mut trial) = rung(1000, 9_000, 1, none);
-        (trial.end, trial.course.hosts) = (end, hosts);
+        (trial.end, trial.hosts) = (end, hosts);
         let ladder = judged(&[(clients, trial)]);
         (ladder.rungs[0].classes.clone(), ladder.rungs[0].why.clone())
     };
@@ -242,7 +247,7 @@ fn ramp(end: TrialEnd, hosts: Option<Hosts>) -> OverloadRamp {
     };
     result.intervals = (0..100).map(part).collect();
     record.result = Some(result);
-    (record.end, record.course.hosts) = (end, hosts);
+    (record.end, record.hosts) = (end, hosts);
     let overload = Overload {
         steps: vec![0.5, 2.0, 0.5],
         capacity_per_s: Some(100.0),

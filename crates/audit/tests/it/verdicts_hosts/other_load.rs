@@ -96,7 +96,7 @@ fn engines_on_the_servers_kernel_are_no_other_load() {
     let check = |kernel: u32| {
         level_after(|trial| {
             doings(trial, 0.4, 0.0, 0.0);
-            let facts = &mut trial.course.hosts.as_mut().expect("there are hosts").hosts;
+            let facts = &mut trial.hosts.as_mut().expect("there are hosts").hosts;
             facts[2].kernel = kernel;
             make_busier(trial, 0.4);
         })
@@ -112,7 +112,7 @@ fn an_upstream_on_the_host_of_a_generator_is_no_other_load() {
         level_after(|trial| {
             doings(trial, 0.3, 0.5, 0.0);
             let tree = tree_of(Role::Origin, upstream, result(trial).measured_s);
-            let facts = &mut trial.course.hosts.as_mut().expect("there are hosts").hosts;
+            let facts = &mut trial.hosts.as_mut().expect("there are hosts").hosts;
             facts[2].roles.push(HostRole::Origin);
             let usage = facts[2].usage.as_mut().expect("it is sampled");
             usage.trees.push(tree);

@@ -7,7 +7,9 @@ fn counted(disturbed: [&[(&str, Disturbance)]; 3]) -> u32 {
     let mut record = rounds(3);
     let second = again(&record);
     let third = second.iter().map(|trial| TrialRecord {
-        attempt: Attempt::number(3),
+        attempt: 3,
+        disturbed: Vec::new(),
+        doubted: None,
         id: trial.id.replace("-a2", "-a3"),
         ..trial.clone()
     });
@@ -15,15 +17,15 @@ fn counted(disturbed: [&[(&str, Disturbance)]; 3]) -> u32 {
     record.trials.extend(second);
     for (number, disturbed) in (1..).zip(disturbed) {
         for (name, what) in disturbed {
-            let of_attempt = |it: &&mut TrialRecord| (it.round, it.attempt.number) == (2, number);
+            let of_attempt = |it: &&mut TrialRecord| (it.round, it.attempt) == (2, number);
             for trial in of(&mut record, name).filter(of_attempt) {
-                trial.attempt.disturbed.push(*what);
+                trial.disturbed.push(*what);
             }
         }
     }
     let judged = judge(&record);
     let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
-    cell.cell.trials[1].attempt.number
+    cell.cell.trials[1].attempt
 }
 
 #[test]

@@ -24,8 +24,8 @@ fn bottleneck(threads: Threads) -> (&'static str, String) {
     for trial in of(&mut record, CONTENDER) {
         trial.pinned.server = vec![0, 1];
         for tick in &mut trial.usage.trees[0].ticks {
-            tick.busiest.share = Some(threads.worked);
-            tick.busiest.waited = threads.waited;
+            tick.busiest_thread = Some(threads.worked);
+            tick.busiest_thread_waited = threads.waited;
             tick.cpu_user_s = tick.at_s * threads.used;
             tick.cpu_system_s = 0.0;
         }

@@ -74,43 +74,37 @@ fn rows(seen: &Seen<'_>) -> Vec<(&'static str, String)> {
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / (1_u64 << 30) as f64);
     vec![
         ("host", machine.host.clone()),
-        ("system", known(machine.system.os.clone())),
-        ("kernel", machine.system.kernel.clone()),
-        ("processor", known(machine.processors.cpu_model.clone())),
-        ("processors", machine.processors.cpus.to_string()),
+        ("system", known(machine.os.clone())),
+        ("kernel", machine.kernel.clone()),
+        ("processor", known(machine.cpu_model.clone())),
+        ("processors", machine.cpus.to_string()),
         (
             "CPU quota",
             quota_cpus.map_or("none".to_owned(), |cpus| cpus.to_string()),
         ),
         (
             "hypervisor",
-            known(machine.processors.hypervisor_name().map(str::to_owned)),
+            known(machine.hypervisor_name().map(str::to_owned)),
         ),
-        ("governor", known(machine.processors.governor.clone())),
+        ("governor", known(machine.governor.clone())),
         ("memory", known(machine.memory_bytes.map(gib))),
         (
             "open files",
             known(
                 machine
-                    .limits
                     .open_files
                     .map(|(soft, hard)| format!("{soft} of {hard}")),
             ),
         ),
         (
             "ports",
-            known(
-                machine
-                    .limits
-                    .ephemeral_ports
-                    .map(|(a, b)| format!("{a} to {b}")),
-            ),
+            known(machine.ephemeral_ports.map(|(a, b)| format!("{a} to {b}"))),
         ),
         (
             "accept queue",
-            known(machine.limits.somaxconn.map(|n| n.to_string())),
+            known(machine.somaxconn.map(|n| n.to_string())),
         ),
-        ("control groups", machine.system.cgroups.clone()),
+        ("control groups", machine.cgroups.clone()),
         (
             "other load",
             known(others.map(|share| format!("{:.1} %", share * 100.0))),
@@ -127,7 +121,7 @@ fn findings(seen: &Seen<'_>) -> Vec<(String, String)> {
 
 /// What takes processor time from what is measured, or changes how fast it is.
 fn of_processors(seen: &Seen<'_>) -> Vec<(String, &'static str)> {
-    let processors = &seen.machine.processors;
+    let processors = seen.machine;
     let mut found = Vec::new();
     let mut add = |what: String, fix| found.push((what, fix));
     let cpus = processors.cpus;
@@ -185,7 +179,7 @@ fn of_processors(seen: &Seen<'_>) -> Vec<(String, &'static str)> {
 fn of_limits(machine: &Machine) -> Vec<(String, &'static str)> {
     let mut found = Vec::new();
     let mut add = |what: String, fix| found.push((what, fix));
-    if let Some((_, hard)) = machine.limits.open_files
+    if let Some((_, hard)) = machine.open_files
         && hard < FILES_WANTED
     {
         add(
@@ -194,7 +188,7 @@ fn of_limits(machine: &Machine) -> Vec<(String, &'static str)> {
              skipped",
         );
     }
-    if let Some((first, last)) = machine.limits.ephemeral_ports {
+    if let Some((first, last)) = machine.ephemeral_ports {
         let ports = u32::from(last.saturating_sub(first)) + 1;
         if ports < PORTS_WANTED {
             add(
@@ -203,7 +197,7 @@ fn of_limits(machine: &Machine) -> Vec<(String, &'static str)> {
             );
         }
     }
-    if let Some(queue) = machine.limits.somaxconn
+    if let Some(queue) = machine.somaxconn
         && queue < BACKLOG_WANTED
     {
         add(
@@ -216,8 +210,6 @@ fn of_limits(machine: &Machine) -> Vec<(String, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_record::{MachineLimits, MachineProcessors};
-
     use super::*;
 
     #[test]
@@ -230,17 +222,11 @@ mod tests {
     #[test]
     fn a_good_machine_has_no_findings_and_a_poor_one_has_fixes() {
         let good = Machine {
-            processors: MachineProcessors {
-                cpus: 8,
-                governor: Some("performance".to_owned()),
-                ..MachineProcessors::default()
-            },
-            limits: MachineLimits {
-                open_files: Some((1024, 1_048_576)),
-                ephemeral_ports: Some((1024, 65535)),
-                somaxconn: Some(4096),
-                ..MachineLimits::default()
-            },
+            cpus: 8,
+            governor: Some("performance".to_owned()),
+            open_files: Some((1024, 1_048_576)),
+            ephemeral_ports: Some((1024, 65535)),
+            somaxconn: Some(4096),
             ..Machine::default()
         };
         let found = |machine: &Machine, others, quota_cpus, roles| {
@@ -261,18 +247,12 @@ mod tests {
             "{throttled:?}"
         );
         let poor = Machine {
-            processors: MachineProcessors {
-                cpus: 2,
-                governor: Some("powersave".to_owned()),
-                hypervisor: Some("KVM".to_owned()),
-                ..MachineProcessors::default()
-            },
-            limits: MachineLimits {
-                open_files: Some((1024, 1024)),
-                ephemeral_ports: Some((60000, 60999)),
-                somaxconn: Some(128),
-                ..MachineLimits::default()
-            },
+            cpus: 2,
+            governor: Some("powersave".to_owned()),
+            hypervisor: Some("KVM".to_owned()),
+            open_files: Some((1024, 1024)),
+            ephemeral_ports: Some((60000, 60999)),
+            somaxconn: Some(128),
             ..Machine::default()
         };
         assert_eq!(found(&poor, 0.5, None, &ALL_ROLES).len(), 7);

@@ -94,10 +94,10 @@ enum Places {
 impl Places {
     fn of(record: &Record) -> Self {
         let mut trials = record.trials.iter();
-        let on_hosts = trials.any(|trial| trial.course.hosts.is_some());
+        let on_hosts = trials.any(|trial| trial.hosts.is_some());
         let mut trials = record.trials.iter();
         // One that ended before its load says nothing.
-        let here = trials.any(|trial| trial.result.is_some() && trial.course.hosts.is_none());
+        let here = trials.any(|trial| trial.result.is_some() && trial.hosts.is_none());
         match (here, on_hosts) {
             (true, true) => Self::Both,
             (true, false) => Self::Here,
@@ -142,7 +142,7 @@ impl HostNames {
 
     /// Refuses these hosts, which are those of `file`, where the trials before ran on others.
     pub(super) fn refuse_others(self, file: &Path, earlier: &[TrialRecord]) -> anyhow::Result<()> {
-        let earlier = earlier.iter().filter_map(|it| it.course.hosts.as_ref());
+        let earlier = earlier.iter().filter_map(|it| it.hosts.as_ref());
         self.refuse_unlike(file, &Self::of(earlier))
     }
 

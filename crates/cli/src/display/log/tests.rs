@@ -1,9 +1,7 @@
 use std::path::Path;
 
 use bakeoff_plan::{Builtin, Overrides, RoundsAsked, Trial, blocks};
-use bakeoff_record::{
-    Attempt, ContenderKind, Course, LoadResult, Pinned, Step, TRIAL_SCHEMA, Usage,
-};
+use bakeoff_record::{ContenderKind, LoadResult, Pinned, Step, TRIAL_SCHEMA, Usage};
 
 use super::*;
 
@@ -40,13 +38,18 @@ fn measured(trial: &Trial) -> TrialRecord {
         id: trial.id.clone(),
         index: trial.index,
         round: trial.round,
-        attempt: Attempt::number(trial.attempt),
+        attempt: trial.attempt,
+        disturbed: Vec::new(),
+        doubted: None,
         contender: trial.contender.name.clone(),
         kind,
         workload: trial.workload.name.clone(),
         load: trial.load.clone(),
         load_name: trial.load_name.clone(),
-        course: Course::default(),
+        started_at: String::new(),
+        steps: Vec::new(),
+        warnings: Vec::new(),
+        hosts: None,
         end: TrialEnd::Measured,
         server: None,
         pinned: Pinned::default(),
@@ -248,7 +251,7 @@ fn a_disturbed_block_says_by_what() {
     let lines = lines(&plan(1), (1, 0.5), LineFor::Block, |trial| {
         let mut record = measured(trial);
         if trial.contender.name == "nginx-default" && trial.load.label() == "c50" {
-            record.attempt.disturbed = vec![Disturbance::Steal];
+            record.disturbed = vec![Disturbance::Steal];
         }
         record
     });

@@ -27,7 +27,7 @@ fn links_after_the_last_round_belong_to_the_trials_before() {
     let record = Record::read(folder.path()).unwrap();
     let read = |id: &str| {
         let trial = record.trials.iter().find(|trial| trial.id == id).unwrap();
-        let hosts = trial.course.hosts.as_ref()?;
+        let hosts = trial.hosts.as_ref()?;
         Some(hosts.links.iter().map(|link| link.bits_per_s).collect())
     };
     let of = |last: f64| Some(vec![1e9, last]);

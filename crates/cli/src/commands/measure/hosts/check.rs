@@ -275,7 +275,7 @@ fn headline(found: &[Found], links: &[Link], problems: &[HostError]) -> String {
 
 fn reached_row(host: &Found, reached: &Reached) -> Vec<String> {
     let greeting = reached.session.greeting();
-    let files = reached.machine.limits.open_files;
+    let files = reached.machine.open_files;
     vec![
         host.name.clone(),
         host.way.to_owned(),
