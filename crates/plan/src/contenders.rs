@@ -8,7 +8,7 @@ use crate::contender::{
     ConfigSource, Contender, OwnAnswer, OwnCommand, Readiness, RunningUrl, ServerChoice, Stopping,
 };
 use crate::error::{Place, PlanError};
-use crate::file::{ContenderTable, OwnKeys};
+use crate::file::ContenderTable;
 use crate::model::Plan;
 use crate::nearest::nearest;
 use crate::request::SentBody;
@@ -59,8 +59,8 @@ pub(crate) fn contenders(
         let kind = kind(table, &at)?;
         let made = match kind {
             Kind::Server => servers(table, base).map_err(|(key, fault)| fault.at(at(key)))?,
-            Kind::Command => vec![(table.name.clone(), command(&table.own, base, &at)?)],
-            Kind::Url => vec![(table.name.clone(), running(&table.own, base, &at)?)],
+            Kind::Command => vec![(table.name.clone(), command(table, base, &at)?)],
+            Kind::Url => vec![(table.name.clone(), running(table, base, &at)?)],
         };
         for (_, server) in &made {
             is_known(server, &at, library)?;
@@ -81,7 +81,7 @@ pub(crate) fn contenders(
                 certificate: table.certificate,
                 host: table.host.clone(),
                 replacements: table.replace.clone(),
-                user: table.own.user.clone(),
+                user: table.user.clone(),
                 answers: answers(table, &at)?,
             });
         }
@@ -120,11 +120,10 @@ fn is_known(
 
 /// What the table is about; keys of another kind beside it are refused.
 fn kind(table: &ContenderTable, at: &dyn Fn(&str) -> Box<Place>) -> Result<Kind, PlanError> {
-    let own = &table.own;
     let said = [
         (Kind::Server, table.server.is_some()),
-        (Kind::Command, own.command.is_some()),
-        (Kind::Url, own.url.is_some()),
+        (Kind::Command, table.command.is_some()),
+        (Kind::Url, table.url.is_some()),
     ];
     let mut said = said
         .iter()
@@ -157,12 +156,20 @@ fn kind(table: &ContenderTable, at: &dyn Fn(&str) -> Box<Place>) -> Result<Kind,
         ("config", table.config.is_some(), server),
         ("overlay", !table.overlay.is_empty(), server),
         ("replace", !table.replace.is_empty(), server),
-        ("user", own.user.is_some(), &[Kind::Server, Kind::Command]),
-        ("env", !own.env.is_empty(), command),
-        ("ready", own.ready.is_some(), command),
-        ("stop", own.stop.is_some(), command),
-        ("fresh", !own.fresh.is_empty(), &[Kind::Command, Kind::Url]),
-        ("folder", own.folder.is_some(), &[Kind::Command, Kind::Url]),
+        ("user", table.user.is_some(), &[Kind::Server, Kind::Command]),
+        ("env", !table.env.is_empty(), command),
+        ("ready", table.ready.is_some(), command),
+        ("stop", table.stop.is_some(), command),
+        (
+            "fresh",
+            !table.fresh.is_empty(),
+            &[Kind::Command, Kind::Url],
+        ),
+        (
+            "folder",
+            table.folder.is_some(),
+            &[Kind::Command, Kind::Url],
+        ),
     ];
     let wrong = keys
         .iter()
@@ -216,24 +223,24 @@ fn servers(
 }
 
 fn command(
-    own: &OwnKeys,
+    table: &ContenderTable,
     base: &Path,
     at: &dyn Fn(&str) -> Box<Place>,
 ) -> Result<ServerChoice, PlanError> {
-    let command = own.command.clone().unwrap_or_default();
+    let command = table.command.clone().unwrap_or_default();
     if command.trim().is_empty() || command.contains('\0') {
         return Err(empty("command").at(at("command")));
     }
     let is_bad = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
-    if let Some(name) = own.env.keys().find(is_bad) {
+    if let Some(name) = table.env.keys().find(is_bad) {
         let problem = format!("`{}` cannot be a variable", name.escape_debug());
         return Err(Fault::new(problem, "write `env = { NAME = \"value\" }`").at(at("env")));
     }
-    let ready = own.ready.as_ref();
+    let ready = table.ready.as_ref();
     if let Some(path) = ready.and_then(|ready| ready.path.as_ref()) {
         target(path).map_err(|fault| fault.at(at("ready.path")))?;
     }
-    let stop = own.stop.as_ref().map(|stop| Stopping {
+    let stop = table.stop.as_ref().map(|stop| Stopping {
         signal: stop.signal,
         grace: stop.grace.0,
     });
@@ -241,9 +248,9 @@ fn command(
     rules::pause("grace", stop.grace).map_err(|fault| fault.at(at("stop.grace")))?;
     Ok(ServerChoice::Command(OwnCommand {
         command,
-        environment: own.env.clone().into_iter().collect(),
-        folder: folder(own, base, at)?,
-        fresh: fresh(own, at)?,
+        environment: table.env.clone().into_iter().collect(),
+        folder: folder(table, base, at)?,
+        fresh: fresh(table, at)?,
         ready: ready.map_or_else(Readiness::default, |ready| Readiness {
             path: ready.path.clone(),
             status: ready.status,
@@ -253,33 +260,36 @@ fn command(
 }
 
 fn running(
-    own: &OwnKeys,
+    table: &ContenderTable,
     base: &Path,
     at: &dyn Fn(&str) -> Box<Place>,
 ) -> Result<ServerChoice, PlanError> {
-    let url = own.url.as_deref().unwrap_or_default();
+    let url = table.url.as_deref().unwrap_or_default();
     Ok(ServerChoice::Url(RunningUrl {
         url: Url::read(url).map_err(|fault| fault.at(at("url")))?,
-        fresh: fresh(own, at)?,
-        folder: folder(own, base, at)?,
+        fresh: fresh(table, at)?,
+        folder: folder(table, base, at)?,
     }))
 }
 
 fn folder(
-    own: &OwnKeys,
+    table: &ContenderTable,
     base: &Path,
     at: &dyn Fn(&str) -> Box<Place>,
 ) -> Result<PathBuf, PlanError> {
-    let folder = own.folder.as_deref().unwrap_or("");
+    let folder = table.folder.as_deref().unwrap_or("");
     let folder = absolute(folder, base).map_err(|fault| fault.at(at("folder")))?;
     Ok(folder)
 }
 
-fn fresh(own: &OwnKeys, at: &dyn Fn(&str) -> Box<Place>) -> Result<Vec<String>, PlanError> {
+fn fresh(
+    table: &ContenderTable,
+    at: &dyn Fn(&str) -> Box<Place>,
+) -> Result<Vec<String>, PlanError> {
     let is_empty = |command: &String| command.trim().is_empty() || command.contains('\0');
-    match own.fresh.iter().position(is_empty) {
+    match table.fresh.iter().position(is_empty) {
         Some(index) => Err(empty("fresh").at(at(&format!("fresh.{index}")))),
-        None => Ok(own.fresh.clone()),
+        None => Ok(table.fresh.clone()),
     }
 }
 

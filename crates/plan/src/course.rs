@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::PlanError;
-use crate::file::CourseKeys;
+use crate::file::PlanFile;
 use crate::model::Plan;
 use crate::rules;
 use crate::source::Source;
@@ -125,7 +125,7 @@ impl Plan {
 /// The stopping rule that a plan's keys ask for.
 pub(crate) fn stopping_rule(
     source: &Source<'_>,
-    keys: &CourseKeys,
+    file: &PlanFile,
 ) -> Result<Option<Until>, PlanError> {
     let conflict = |key, problem: &str, fix: &str| {
         Err(PlanError::Conflict {
@@ -134,7 +134,7 @@ pub(crate) fn stopping_rule(
             fix: fix.to_owned(),
         })
     };
-    let (width, max_rounds) = match (keys.until, keys.max_rounds) {
+    let (width, max_rounds) = match (file.until, file.max_rounds) {
         (None, None) => return Ok(None),
         (Some(width), Some(max_rounds)) => (width, max_rounds),
         (Some(_), None) => {
@@ -151,6 +151,6 @@ pub(crate) fn stopping_rule(
         }
     };
     let until = Until { width, max_rounds };
-    rules::until(until, keys.rounds).map_err(|fault| fault.at(source.place("max_rounds")))?;
+    rules::until(until, file.rounds).map_err(|fault| fault.at(source.place("max_rounds")))?;
     Ok(Some(until))
 }

@@ -23,10 +23,10 @@ mod overload;
 mod search;
 mod workload;
 
-pub(crate) use contender::{ContenderTable, OwnAnswerTable, OwnKeys, ReadyTable, StopTable};
+pub(crate) use contender::{ContenderTable, OwnAnswerTable, ReadyTable, StopTable};
 pub(crate) use header::HeaderText;
 pub(crate) use overload::OverloadTable;
-pub(crate) use search::{EffortKeys, SearchTable};
+pub(crate) use search::SearchTable;
 pub use workload::LogFormat;
 pub(crate) use workload::{
     AnswersName, AnyBody, BodyTable, ConnectionsName, ExpectTable, GeneratedTable, ReplayTable,
@@ -56,9 +56,9 @@ pub(crate) fn workload_schema_value() -> &'static serde_json::Value {
 }
 
 /// A plan: what is compared, what is asked, how hard, how often.
-// Unknown keys are refused by the schema; serde cannot do it beside `flatten`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "bakeoff plan", extend("additionalProperties" = false))]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "bakeoff plan")]
 pub(crate) struct PlanFile {
     /// Name shown in titles and used for the default result folder.
     #[schemars(extend("examples" = ["quick"]))]
@@ -67,9 +67,31 @@ pub(crate) struct PlanFile {
     #[serde(default)]
     #[schemars(extend("examples" = ["Two servers on small files."]))]
     pub(crate) description: String,
-    /// How often, in which order and for what.
-    #[serde(flatten)]
-    pub(crate) course: CourseKeys,
+    /// How often each trial is repeated with a fresh server.
+    #[serde(default = "default_rounds")]
+    #[schemars(range(min = 1, max = 1000), extend("examples" = [10]))]
+    pub(crate) rounds: u32,
+    /// Add rounds until the widest interval of any comparison reaches at most this far to either
+    /// side, as a share: 0.03 is 3 %. Needs `max_rounds`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.001, "maximum" = 1, "examples" = [0.03]))]
+    pub(crate) until: Option<f64>,
+    /// Rounds after which a plan with `until` stops in any case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000), extend("examples" = [40]))]
+    pub(crate) max_rounds: Option<u32>,
+    /// What a difference in the work of two contenders does to their comparison: it is named as a
+    /// possible cause, or the two are not ranked.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["as-configured"]))]
+    pub(crate) compare: CompareMode,
+    /// Seed of the order of trials and of every open-loop schedule.
+    #[serde(default = "default_seed")]
+    #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_i64), extend("examples" = [1]))]
+    pub(crate) seed: u64,
+    /// Pause between the end of one trial and the start of the next.
+    #[serde(default = "default_rest")]
+    pub(crate) rest: DurationText,
     /// Names of workloads: of files in `workloads/` or of `[[workload]]` tables in this plan.
     /// Without it, every `[[workload]]` of this plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,36 +122,6 @@ pub(crate) struct PlanFile {
     /// Workloads of this plan's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) workload: Vec<WorkloadFile>,
-}
-
-/// How often, in which order and for what: keys at the top of a plan.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct CourseKeys {
-    /// How often each trial is repeated with a fresh server.
-    #[serde(default = "default_rounds")]
-    #[schemars(range(min = 1, max = 1000), extend("examples" = [10]))]
-    pub(crate) rounds: u32,
-    /// Add rounds until the widest interval of any comparison reaches at most this far to either
-    /// side, as a share: 0.03 is 3 %. Needs `max_rounds`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 0.001, "maximum" = 1, "examples" = [0.03]))]
-    pub(crate) until: Option<f64>,
-    /// Rounds after which a plan with `until` stops in any case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1000), extend("examples" = [40]))]
-    pub(crate) max_rounds: Option<u32>,
-    /// What a difference in the work of two contenders does to their comparison: it is named as a
-    /// possible cause, or the two are not ranked.
-    #[serde(default)]
-    #[schemars(extend("examples" = ["as-configured"]))]
-    pub(crate) compare: CompareMode,
-    /// Seed of the order of trials and of every open-loop schedule.
-    #[serde(default = "default_seed")]
-    #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_i64), extend("examples" = [1]))]
-    pub(crate) seed: u64,
-    /// Pause between the end of one trial and the start of the next.
-    #[serde(default = "default_rest")]
-    pub(crate) rest: DurationText,
 }
 
 /// Processors given to each role.

@@ -103,17 +103,17 @@ pub fn parse(
     let file: PlanFile = source.deserialize()?;
 
     rules::name(&file.name).map_err(|fault| fault.at(source.place("name")))?;
-    rules::rounds(file.course.rounds).map_err(|fault| fault.at(source.place("rounds")))?;
-    rules::seed(file.course.seed).map_err(|fault| fault.at(source.place("seed")))?;
-    rules::pause("rest", file.course.rest.0).map_err(|fault| fault.at(source.place("rest")))?;
+    rules::rounds(file.rounds).map_err(|fault| fault.at(source.place("rounds")))?;
+    rules::seed(file.seed).map_err(|fault| fault.at(source.place("seed")))?;
+    rules::pause("rest", file.rest.0).map_err(|fault| fault.at(source.place("rest")))?;
     let mut plan = Plan {
         name: file.name.clone(),
         description: file.description.clone(),
-        rounds: file.course.rounds,
-        until: stopping_rule(&source, &file.course)?,
-        compare: file.course.compare,
-        seed: file.course.seed,
-        rest: file.course.rest.0,
+        rounds: file.rounds,
+        until: stopping_rule(&source, &file)?,
+        compare: file.compare,
+        seed: file.seed,
+        rest: file.rest.0,
         pinning: Pinning {
             server: file.pinning.server.0.clone(),
             engine: file.pinning.engine.0.clone(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::error::PlanError;
-use crate::file::{DurationText, EffortKeys, PlanFile, SearchTable};
+use crate::file::{DurationText, PlanFile, SearchTable};
 use crate::model::{Connect, Load, LoadModel, Plan};
 use crate::overrides::{Overrides, refuse_flags};
 use crate::rules::{self, Fault};
@@ -157,7 +157,7 @@ fn load(table: &SearchTable) -> Result<Load, (&'static str, Fault)> {
     Ok(Load {
         streams: table.streams,
         timeout_s: table.timeout.0.as_secs_f64(),
-        ..Load::sought(search, table.effort.trial.0, table.warmup.0)
+        ..Load::sought(search, table.trial.0, table.warmup.0)
     })
 }
 
@@ -175,14 +175,14 @@ fn search(table: &SearchTable) -> Result<Search, (&'static str, Fault)> {
         goals: goals(&objectives, &errors),
         arrival: table.arrival,
         clients: table.clients,
-        sum: table.effort.sum.0,
-        exceed: table.effort.exceed,
-        width: table.effort.width,
-        budget: table.effort.budget.0,
-        confirm: table.effort.confirm.0,
-        curve: table.effort.curve.clone(),
+        sum: table.sum.0,
+        exceed: table.exceed,
+        width: table.width,
+        budget: table.budget.0,
+        confirm: table.confirm.0,
+        curve: table.curve.clone(),
     };
-    search.check(table.effort.trial.0)?;
+    search.check(table.trial.0)?;
     Ok(search)
 }
 
@@ -254,14 +254,12 @@ pub(crate) fn search_table(load: &Load) -> Option<SearchTable> {
         arrival: search.arrival,
         warmup: seconds(load.warmup_s),
         timeout: seconds(load.timeout_s),
-        effort: EffortKeys {
-            trial: seconds(load.duration_s),
-            sum: DurationText(search.sum),
-            exceed: search.exceed,
-            width: search.width,
-            budget: DurationText(search.budget),
-            confirm: DurationText(search.confirm),
-            curve: search.curve.clone(),
-        },
+        trial: seconds(load.duration_s),
+        sum: DurationText(search.sum),
+        exceed: search.exceed,
+        width: search.width,
+        budget: DurationText(search.budget),
+        confirm: DurationText(search.confirm),
+        curve: search.curve.clone(),
     })
 }

@@ -6,10 +6,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::contender::{ConfigSource, Contender, OwnAnswer, OwnCommand, RunningUrl, ServerChoice};
+use crate::contender::{ConfigSource, Contender, OwnAnswer, ServerChoice};
 use crate::file::{
-    ClientsText, ContenderTable, CourseKeys, CpusText, DurationText, LoadTable, OwnAnswerTable,
-    OwnKeys, PinningTable, PlanFile, ReadyTable, ReferencesTable, StopTable,
+    ClientsText, ContenderTable, CpusText, DurationText, LoadTable, OwnAnswerTable, PinningTable,
+    PlanFile, ReadyTable, ReferencesTable, StopTable,
 };
 use crate::model::{Load, LoadModel, Plan};
 use crate::overloads::overload_table;
@@ -23,14 +23,12 @@ impl Plan {
         let file = PlanFile {
             name: self.name.clone(),
             description: self.description.clone(),
-            course: CourseKeys {
-                rounds: self.rounds,
-                until: self.until.map(|until| until.width),
-                max_rounds: self.until.map(|until| until.max_rounds),
-                compare: self.compare,
-                seed: self.seed,
-                rest: DurationText(self.rest),
-            },
+            rounds: self.rounds,
+            until: self.until.map(|until| until.width),
+            max_rounds: self.until.map(|until| until.max_rounds),
+            compare: self.compare,
+            seed: self.seed,
+            rest: DurationText(self.rest),
             workloads: Some(
                 self.workloads
                     .iter()
@@ -62,17 +60,13 @@ impl Plan {
 fn contender_table(contender: &Contender) -> ContenderTable {
     let mut table = ContenderTable {
         name: contender.name.clone(),
-        server: None,
-        version: None,
-        versions: None,
-        binary: None,
-        config: None,
         overlay: contender.overlays.iter().cloned().collect(),
         certificate: contender.certificate,
         host: contender.host.clone(),
         replace: contender.replacements.clone(),
-        own: OwnKeys::default(),
+        user: contender.user.clone(),
         answer: contender.answers.iter().map(answer_table).collect(),
+        ..ContenderTable::default()
     };
     match &contender.server {
         ServerChoice::Program {
@@ -89,41 +83,30 @@ fn contender_table(contender: &Contender) -> ContenderTable {
                 ConfigSource::File(file) => path(file),
             });
         }
-        ServerChoice::Command(own) => table.own = command_keys(own),
-        ServerChoice::Url(running) => table.own = url_keys(running),
+        ServerChoice::Command(own) => {
+            table.command = Some(own.command.clone());
+            table.fresh = own.fresh.clone();
+            table.env = own.environment.iter().cloned().collect();
+            table.folder = Some(path(&own.folder));
+            table.ready = Some(ReadyTable {
+                path: own.ready.path.clone(),
+                status: own.ready.status,
+            });
+            table.stop = Some(StopTable {
+                signal: own.stop.signal,
+                grace: DurationText(own.stop.grace),
+            });
+        }
+        ServerChoice::Url(running) => {
+            table.url = Some(running.url.to_string());
+            table.fresh = running.fresh.clone();
+            table.folder = Some(path(&running.folder));
+        }
         // Only trials hold these, and trials are not written; a reader refuses them by name.
         ServerChoice::Yardstick => table.server = Some("yardstick".to_owned()),
         ServerChoice::Origin => table.server = Some("origin".to_owned()),
     }
-    table.own.user = contender.user.clone();
     table
-}
-
-fn command_keys(own: &OwnCommand) -> OwnKeys {
-    OwnKeys {
-        command: Some(own.command.clone()),
-        fresh: own.fresh.clone(),
-        env: own.environment.iter().cloned().collect(),
-        folder: Some(path(&own.folder)),
-        ready: Some(ReadyTable {
-            path: own.ready.path.clone(),
-            status: own.ready.status,
-        }),
-        stop: Some(StopTable {
-            signal: own.stop.signal,
-            grace: DurationText(own.stop.grace),
-        }),
-        ..OwnKeys::default()
-    }
-}
-
-fn url_keys(running: &RunningUrl) -> OwnKeys {
-    OwnKeys {
-        url: Some(running.url.to_string()),
-        fresh: running.fresh.clone(),
-        folder: Some(path(&running.folder)),
-        ..OwnKeys::default()
-    }
 }
 
 fn path(path: &Path) -> String {

@@ -87,7 +87,7 @@ pub fn exported(report: &Report) -> (usize, usize) {
 /// A number that fits its load, where it is valid and more than a bound.
 fn point<'r>(cell: &'r Cell, measure: Measure) -> Option<Point<'r>> {
     let number = number_of(measure);
-    let is_free = number != Number::Rate || !cell.values.rate_is_lower_bound;
+    let is_free = number != Number::Rate || !cell.rate_is_lower_bound;
     let is_valid = cell.verdicts.of(number) == Verdict::Valid;
     let estimate = *cell.estimate(measure)?;
     let is_number = [estimate.point, estimate.low, estimate.high]

@@ -9,7 +9,7 @@ use crate::view::{Cell, H2load, Spread};
 pub(crate) fn lines(cells: &[Cell]) -> Vec<String> {
     let mut lines = Vec::new();
     for cell in cells {
-        let Some(figures) = &cell.familiar.h2load else {
+        let Some(figures) = &cell.h2load else {
             continue;
         };
         lines.push(format!(

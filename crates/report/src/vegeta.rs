@@ -17,7 +17,7 @@ const WIDTH: usize = 78;
 pub(crate) fn lines(report: &Report, cells: &[Cell]) -> Vec<String> {
     let mut lines = Vec::new();
     for cell in cells {
-        if let Some(figures) = &cell.familiar.vegeta {
+        if let Some(figures) = &cell.vegeta {
             lines.push(format!("{}:", plain(&cell.contender)));
             lines.extend(attack(figures));
         }
@@ -103,7 +103,7 @@ fn attack(figures: &Vegeta) -> Vec<String> {
 fn holes(cells: &[Cell]) -> Vec<String> {
     let reported: Vec<(&Cell, &Vegeta)> = cells
         .iter()
-        .filter_map(|cell| Some((cell, cell.familiar.vegeta.as_ref()?)))
+        .filter_map(|cell| Some((cell, cell.vegeta.as_ref()?)))
         .collect();
     let mut lines = Vec::new();
     for (name, title) in [

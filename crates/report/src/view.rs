@@ -36,9 +36,9 @@ pub use bakeoff_audit::{
 };
 pub use believe::{Note, Sentence};
 pub use campaign::{
-    Campaign, ContenderFacts, IntervalFacts, LoadFacts, OrderFacts, TrialCounts, WorkloadFacts,
+    Campaign, ContenderFacts, IntervalFacts, LoadFacts, TrialCounts, WorkloadFacts,
 };
-pub use cell::{Cell, Counts, Familiar, Rounds, Values, Verdict};
+pub use cell::{Cell, Verdict};
 pub use changes::ConfigChanges;
 pub(crate) use comparison::sign;
 pub use comparison::{Basis, Comparison};
@@ -50,7 +50,7 @@ pub use late::LATE_S;
 pub use links::Link;
 pub use lost::{Lost, LostCell};
 pub use series::{Curve, Processes, Throughput, Tree};
-pub use trial::{Seen, Series, Server, Text, Trial, TrialKey, TrialValues, TrialVerdict};
+pub use trial::{Server, Text, Trial};
 pub use vegeta::{Amount, Attacked, Duration, Latencies, Vegeta};
 
 /// Version of the view model as a document.
@@ -65,9 +65,10 @@ pub struct Report {
     pub campaign: Campaign,
     /// Which, by how much, how far to trust it, what comes next.
     pub answer: Answer,
-    /// What to believe.
-    #[serde(flatten)]
-    pub belief: Belief,
+    /// What to believe: sentences, most important first.
+    pub summary: Vec<Sentence>,
+    /// What did not pass, each kind once with the cells that it concerns.
+    pub notes: Vec<Note>,
     /// Contender x workload x load, by workload, then load, then contender; references last.
     pub cells: Vec<Cell>,
     /// Pairs of contenders at the same workload and load.
@@ -76,33 +77,16 @@ pub struct Report {
     pub differences: Vec<Difference>,
     /// Whether contenders do equal work, by workload: facts that differ and facts that do not.
     pub equivalence: Vec<Equivalence>,
-    /// What configurations differ in.
-    #[serde(flatten)]
-    pub configurations: Configurations,
+    /// What configurations of contenders of one server say differently.
+    pub diffs: Vec<ConfigDiff>,
+    /// What was changed in contenders' own configurations for their trials.
+    pub config_changes: Vec<ConfigChanges>,
     /// Trials without a result, those of one cell that ended alike together.
     pub lost: Vec<Lost>,
     /// Every trial, in the order of the cells and by round.
     pub trials: Vec<Trial>,
     /// Configuration texts, which trials name by position: most are the same from round to round.
     pub texts: Vec<String>,
-}
-
-/// What to believe.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Belief {
-    /// Sentences, most important first.
-    pub summary: Vec<Sentence>,
-    /// What did not pass, each kind once with the cells that it concerns.
-    pub notes: Vec<Note>,
-}
-
-/// What configurations differ in.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Configurations {
-    /// What contenders of one server say differently.
-    pub diffs: Vec<ConfigDiff>,
-    /// What was changed in contenders' own configurations for their trials.
-    pub config_changes: Vec<ConfigChanges>,
 }
 
 /// Draws the view model from a record, whose secrets it hides. It copies the record; who owns one
@@ -139,15 +123,14 @@ pub fn view_of(redacted: &Redacted) -> Report {
         schema,
         campaign,
         answer,
-        belief: Belief { summary, notes },
+        summary,
+        notes,
         cells,
         comparisons,
         differences,
         equivalence,
-        configurations: Configurations {
-            diffs: diff::draw(record),
-            config_changes: changes::draw(record),
-        },
+        diffs: diff::draw(record),
+        config_changes: changes::draw(record),
         lost,
         trials,
         texts,

@@ -10,9 +10,8 @@ use crate::contender::{CertificateKey, Replacement, StopSignal};
 
 /// What is compared: a server, a version or build of it, and one configuration; or a command of
 /// your own; or a URL that is answered already.
-// Unknown keys are refused by the schema; serde cannot do it beside `flatten`.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("additionalProperties" = false))]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ContenderTable {
     /// Unique in the plan.
     #[schemars(extend("examples" = ["nginx-default"]))]
@@ -52,17 +51,6 @@ pub(crate) struct ContenderTable {
     /// Texts to change in a configuration file of your own and in what it takes in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) replace: Vec<Replacement>,
-    /// What is said of a server that has no folder.
-    #[serde(flatten)]
-    pub(crate) own: OwnKeys,
-    /// Right answers of this contender alone, where contenders answer differently.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) answer: Vec<OwnAnswerTable>,
-}
-
-/// What is said of a server that has no folder in `servers/`, and whom a server runs as.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct OwnKeys {
     /// URL that is answered already; nothing is started or stopped. Requests go below its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["http://127.0.0.1:9001/"]))]
@@ -96,6 +84,9 @@ pub(crate) struct OwnKeys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["root"]))]
     pub(crate) user: Option<String>,
+    /// Right answers of this contender alone, where contenders answer differently.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) answer: Vec<OwnAnswerTable>,
 }
 
 /// When a command counts as started.

@@ -8,9 +8,8 @@ use crate::model::Arrival;
 
 /// A search for the highest rate at which each contender meets its goals. A plan has searches or
 /// loads.
-// Unknown keys are refused by the schema; serde cannot do it beside `flatten`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("additionalProperties" = false))]
+#[serde(deny_unknown_fields)]
 pub(crate) struct SearchTable {
     /// Latencies that are asked for; with `errors` each makes a goal. Without any, only failures
     /// count.
@@ -39,14 +38,6 @@ pub(crate) struct SearchTable {
     /// A request older than this has failed.
     #[serde(default = "default_timeout")]
     pub(crate) timeout: DurationText,
-    /// How much is measured.
-    #[serde(flatten)]
-    pub(crate) effort: EffortKeys,
-}
-
-/// How much a search measures before it decides.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct EffortKeys {
     /// Measured time of a full trial.
     #[serde(default = "default_duration")]
     pub(crate) trial: DurationText,

@@ -95,17 +95,16 @@ fn remarks(cell: &Cell) -> Vec<Line> {
         let status = statuses(cell).map_or(String::new(), |text| format!("; status {text}"));
         lines.push(Line::new(format!("errors of {name}: {kinds}{status}")));
     }
-    if cell.counts.over_range > 0 {
-        let beyond = counted(cell.counts.over_range, "response");
+    if cell.over_range > 0 {
+        let beyond = counted(cell.over_range, "response");
         lines.push(Line::new(format!(
             "latencies of {name}: {beyond} over 73 minutes, beyond the range of percentiles"
         )));
     }
     let gone = cell
-        .values
         .missing
         .get(Measure::LatencyP50Ns.name())
-        .filter(|_| cell.rounds.measured > 0 && cell.values.at_least.is_empty());
+        .filter(|_| cell.rounds_measured > 0 && cell.at_least.is_empty());
     if let Some(reason) = gone {
         lines.push(Line::new(format!(
             "no latency of {name}: {}",
@@ -117,20 +116,15 @@ fn remarks(cell: &Cell) -> Vec<Line> {
 
 /// Errors by kind, most frequent first; `None` without errors.
 fn errors_by_kind(cell: &Cell) -> Option<String> {
-    let all = cell
-        .counts
-        .outcomes
-        .iter()
-        .filter(|(kind, _)| **kind != "ok");
+    let all = cell.outcomes.iter().filter(|(kind, _)| **kind != "ok");
     let mut kinds: Vec<(&str, u64)> = all.map(|(kind, n)| (*kind, *n)).collect();
     kinds.sort_by_key(|(kind, n)| (std::cmp::Reverse(*n), *kind));
     kinds.extend(
-        cell.counts
-            .unended
+        cell.unended
             .filter(|n| *n > 0)
             .map(|n| ("without an end", n)),
     );
-    let asked = cell.counts.due.unwrap_or(cell.counts.completed).max(1);
+    let asked = cell.due.unwrap_or(cell.completed).max(1);
     let one = |(kind, n): &(&str, u64)| {
         let share = percent(*n as f64 / asked as f64);
         format!("{} {kind} ({share} %)", count(*n))
@@ -141,18 +135,11 @@ fn errors_by_kind(cell: &Cell) -> Option<String> {
 
 /// How often each unexpected status came; `None` when all were expected ones.
 fn statuses(cell: &Cell) -> Option<String> {
-    if !cell.counts.outcomes.contains_key("status") {
+    if !cell.outcomes.contains_key("status") {
         return None;
     }
     let one = |(status, n): (&u16, &u64)| format!("{status}: {}", count(*n));
-    Some(
-        cell.counts
-            .status
-            .iter()
-            .map(one)
-            .collect::<Vec<_>>()
-            .join(", "),
-    )
+    Some(cell.status.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
 fn columns() -> Vec<Drawn> {
@@ -215,10 +202,10 @@ fn names() -> Vec<Drawn> {
             Field::text(kind_name(cell.kind))
         }),
         data("rounds", Unit::Count, |_, cell| {
-            counting(cell.rounds.recorded as u64)
+            counting(cell.rounds as u64)
         }),
         data("rounds_measured", Unit::Count, |_, cell| {
-            counting(cell.rounds.measured as u64)
+            counting(cell.rounds_measured as u64)
         }),
     ]
 }
@@ -254,7 +241,7 @@ fn first_numbers() -> Vec<Drawn> {
         drawn(
             ("error_share", "errors", Unit::Percent),
             Short,
-            |_, cell| Field::number(cell.counts.error_share),
+            |_, cell| Field::number(cell.error_share),
         ),
         estimate(
             Measure::CpuNsPerRequest,
@@ -308,21 +295,17 @@ fn other_numbers() -> Vec<Drawn> {
 fn counts() -> Vec<Drawn> {
     let optional = |n: Option<u64>| Field::number(n.map(|n| n as f64));
     let mut columns = vec![
-        data("completed", Unit::Count, |_, cell| {
-            counting(cell.counts.completed)
-        }),
-        data("errors", Unit::Count, |_, cell| {
-            counting(cell.counts.errors)
-        }),
-        data("due", Unit::Count, move |_, cell| optional(cell.counts.due)),
+        data("completed", Unit::Count, |_, cell| counting(cell.completed)),
+        data("errors", Unit::Count, |_, cell| counting(cell.errors)),
+        data("due", Unit::Count, move |_, cell| optional(cell.due)),
         data("unended", Unit::Count, move |_, cell| {
-            optional(cell.counts.unended)
+            optional(cell.unended)
         }),
         data("over_range", Unit::Count, |_, cell| {
-            counting(cell.counts.over_range)
+            counting(cell.over_range)
         }),
         data("rate_is_lower_bound", Unit::Text, |_, cell| {
-            Field::text(cell.values.rate_is_lower_bound.to_string())
+            Field::text(cell.rate_is_lower_bound.to_string())
         }),
         data("bottleneck", Unit::Text, |_, cell| {
             Field::text(cell.bottleneck.as_ref().map_or("", |one| one.name))
@@ -340,13 +323,7 @@ fn counts() -> Vec<Drawn> {
     for outcome in Outcome::ALL {
         let name = format!("outcome_{}", outcome.name());
         columns.push(data(&name, Unit::Count, move |_, cell| {
-            counting(
-                cell.counts
-                    .outcomes
-                    .get(outcome.name())
-                    .copied()
-                    .unwrap_or(0),
-            )
+            counting(cell.outcomes.get(outcome.name()).copied().unwrap_or(0))
         }));
     }
     columns.push(data("checks_not_passed", Unit::Text, |_, cell| {
@@ -373,7 +350,7 @@ fn counting(n: u64) -> Field {
 /// The column of a measure: its estimate, or at least what it is.
 fn estimate(measure: Measure, title: &str, unit: Unit, extent: Extent) -> Drawn {
     drawn((measure.name(), title, unit), extent, move |_, cell| {
-        let reason = cell.values.missing.get(measure.name()).cloned();
+        let reason = cell.missing.get(measure.name()).cloned();
         let is_rate = measure == Measure::RatePerS;
         match (cell.at_least(measure), cell.estimate(measure)) {
             (Some(bound), _) => Field {
@@ -382,7 +359,7 @@ fn estimate(measure: Measure, title: &str, unit: Unit, extent: Extent) -> Drawn 
                 ..Field::number(Some(bound))
             },
             (None, Some(one)) => Field {
-                bound: (is_rate && cell.values.rate_is_lower_bound).then_some(">="),
+                bound: (is_rate && cell.rate_is_lower_bound).then_some(">="),
                 ..Field::of(Value::Estimate(*one))
             },
             (None, None) => Field {

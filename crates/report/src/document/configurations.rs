@@ -67,24 +67,16 @@ fn fact_table(facts: &Equivalence) -> Table {
 
 /// Changes of users' own configurations, then what two variants of one server say differently.
 pub(super) fn configurations(report: &Report) -> Option<Section> {
-    let changed = report
-        .configurations
-        .config_changes
-        .iter()
-        .map(|one| Part::Verbatim {
-            title: changes::title(one),
-            lines: changes::lines(one),
-            brief: changes::by_reason(one),
-        });
-    let differing = report
-        .configurations
-        .diffs
-        .iter()
-        .map(|diff| Part::Verbatim {
-            title: equal::diff_title(diff),
-            lines: diff.text.lines().map(plain).collect(),
-            brief: Vec::new(),
-        });
+    let changed = report.config_changes.iter().map(|one| Part::Verbatim {
+        title: changes::title(one),
+        lines: changes::lines(one),
+        brief: changes::by_reason(one),
+    });
+    let differing = report.diffs.iter().map(|diff| Part::Verbatim {
+        title: equal::diff_title(diff),
+        lines: diff.text.lines().map(plain).collect(),
+        brief: Vec::new(),
+    });
     let parts: Vec<Part> = changed.chain(differing).collect();
     (!parts.is_empty()).then(|| Section {
         name: "configurations",

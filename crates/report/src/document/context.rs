@@ -42,11 +42,7 @@ pub(super) fn heading(report: &Report) -> Section {
 
 /// Verdicts and what weakens them, in sentences; what sums up a note stands with the notes.
 pub(super) fn cautions(report: &Report) -> Option<Section> {
-    let own = report
-        .belief
-        .summary
-        .iter()
-        .filter(|one| one.note.is_none());
+    let own = report.summary.iter().filter(|one| one.note.is_none());
     let lines: Vec<Line> = own
         .map(|one| Line::toned(one.tone, plain(&one.text)))
         .collect();
@@ -105,11 +101,7 @@ pub(super) fn comparisons(report: &Report) -> Option<Section> {
 
 /// What did not pass, each kind once.
 pub(super) fn notes(report: &Report) -> Option<Section> {
-    let bad = report
-        .belief
-        .notes
-        .iter()
-        .filter(|note| note.level > Level::Note);
+    let bad = report.notes.iter().filter(|note| note.level > Level::Note);
     let lines: Vec<Line> = bad.flat_map(note).collect();
     (!lines.is_empty()).then(|| Section {
         name: "notes",

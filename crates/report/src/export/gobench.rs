@@ -19,10 +19,10 @@ pub fn gobench(report: &Report) -> String {
     let _ = writeln!(out, "pkg: bakeoff/{}", word(&report.campaign.name));
     for point in points(report) {
         for trial in rounds(report, &point) {
-            let Some(value) = trial.values.exact.get(point.measure.name()) else {
+            let Some(value) = trial.exact.get(point.measure.name()) else {
                 continue;
             };
-            let requests = trial.seen.requests.as_ref().map_or(1, |one| one.completed);
+            let requests = trial.requests.as_ref().map_or(1, |one| one.completed);
             let cell = point.cell;
             let _ = writeln!(
                 out,
@@ -42,21 +42,20 @@ fn rounds<'r>(report: &'r Report, point: &Point<'_>) -> Vec<&'r Trial> {
     let cell = point.cell;
     let is_believed = |trial: &Trial| {
         let number = number_of(point.measure);
-        let mut checks = trial.verdict.checks.iter();
+        let mut checks = trial.checks.iter();
         checks.all(|check| check.of(number) < Level::Disturbed)
     };
     // The attempt of a round that counts stands before those that were set aside.
     let mut rounds: Vec<u32> = Vec::new();
     let mut found: Vec<&Trial> = Vec::new();
     for trial in &report.trials {
-        let key = &trial.key;
-        let is_of_cell = key.contender == cell.contender
-            && key.workload == cell.workload
-            && key.load == cell.load;
-        if !is_of_cell || rounds.contains(&key.round) {
+        let is_of_cell = trial.contender == cell.contender
+            && trial.workload == cell.workload
+            && trial.load == cell.load;
+        if !is_of_cell || rounds.contains(&trial.round) {
             continue;
         }
-        rounds.push(key.round);
+        rounds.push(trial.round);
         if is_believed(trial) {
             found.push(trial);
         }

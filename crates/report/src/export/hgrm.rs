@@ -88,14 +88,9 @@ struct Typical<'r> {
 fn typical<'r>(report: &Report, rounds: &[&'r TrialRecord]) -> Option<Typical<'r>> {
     let is_usable = |trial: &&TrialRecord| {
         let mut shown = report.trials.iter();
-        let shown = shown.find(|one| one.key.id == trial.id && one.key.attempt == trial.attempt);
+        let shown = shown.find(|one| one.id == trial.id && one.attempt == trial.attempt);
         let level = |check: &bakeoff_audit::Check| check.of(Number::Latency);
-        shown.is_some_and(|one| {
-            one.verdict
-                .checks
-                .iter()
-                .all(|it| level(it) < Level::Disturbed)
-        })
+        shown.is_some_and(|one| one.checks.iter().all(|it| level(it) < Level::Disturbed))
     };
     let usable: Vec<&TrialRecord> = rounds.iter().copied().filter(is_usable).collect();
     let median = |measure: Measure, by| {
@@ -142,7 +137,7 @@ fn distribution(report: &Report, cell: &Cell, chosen: &Typical<'_>, result: &Loa
     };
     let mut out = percentiles(&latencies);
     out.push_str(&head(report, cell));
-    let rounds = cell.rounds.measured;
+    let rounds = cell.rounds_measured;
     let _ = writeln!(
         out,
         "# Latencies in milliseconds of round {}, one of {rounds} measured, whose {} is the \

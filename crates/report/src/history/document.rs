@@ -59,13 +59,12 @@ pub(super) fn title(metric: HistoryMetric) -> &'static str {
 
 /// `html-small, c50, nginx-default`, with what sets it apart from others of that name.
 pub(super) fn name(history: &History, one: &SeriesRow) -> String {
-    let key = &one.key;
-    let mut name = format!("{}, {}, {}", key.contender, key.workload, key.load);
+    let mut name = format!("{}, {}, {}", one.contender, one.workload, one.load);
     if history.machines.len() > 1 {
-        name.push_str(&format!(", machine {}", key.machine));
+        name.push_str(&format!(", machine {}", one.machine));
     }
-    if key.edition > 1 {
-        name.push_str(&format!(", edition {}", key.edition));
+    if one.edition > 1 {
+        name.push_str(&format!(", edition {}", one.edition));
     }
     plain(&name)
 }
@@ -173,7 +172,7 @@ fn sentence(history: &History, one: &SeriesRow, change: &ChangeRow) -> String {
     let mut text = format!(
         "{}: {} {} ({} to {}), {verb}, since {} ({})",
         name(history, one),
-        one.key.metric.name(),
+        one.metric.name(),
         percent(change.size),
         percent(change.low),
         percent(change.high),
@@ -209,11 +208,11 @@ fn series(history: &History, metric: HistoryMetric) -> Option<Section> {
     let rows: Vec<&SeriesRow> = history
         .series
         .iter()
-        .filter(|one| one.key.metric == metric)
+        .filter(|one| one.metric == metric)
         .collect();
     rows.first()?;
     let many = history.machines.len() > 1;
-    let editions = rows.iter().any(|one| one.key.edition > 1);
+    let editions = rows.iter().any(|one| one.edition > 1);
     let mut columns = vec![
         column("", "contender", Unit::Text),
         column("", "workload", Unit::Text),
@@ -232,13 +231,12 @@ fn series(history: &History, metric: HistoryMetric) -> Option<Section> {
         column("", "last", Unit::Text),
     ]);
     let row = |one: &&SeriesRow| {
-        let key = &one.key;
         let number = |value: usize| Field::of(Value::Number(value as f64));
-        let mut fields = [&key.contender, &key.workload, &key.load]
+        let mut fields = [&one.contender, &one.workload, &one.load]
             .map(|text| Field::text(plain(text)))
             .to_vec();
-        fields.extend(many.then(|| number(key.machine)));
-        fields.extend(editions.then(|| number(key.edition)));
+        fields.extend(many.then(|| number(one.machine)));
+        fields.extend(editions.then(|| number(one.edition)));
         let last = one.points.last();
         fields.extend([
             Field::text(course(&one.points)),
@@ -417,7 +415,6 @@ fn points(history: &History) -> Section {
 }
 
 fn point_row(one: &SeriesRow, at: usize, point: &PointRow) -> Row {
-    let key = &one.key;
     let text = |text: &str| Field::text(plain(text));
     let number = |value: f64| Field::of(Value::Number(value));
     let change = one.changes.iter().find(|change| change.at == at);
@@ -425,18 +422,18 @@ fn point_row(one: &SeriesRow, at: usize, point: &PointRow) -> Row {
     Row {
         reference: false,
         fields: vec![
-            text(key.metric.name()),
-            text(&key.contender),
-            text(&key.workload),
-            text(&key.load),
-            text(&key.protocol),
-            number(key.machine as f64),
-            number(key.edition as f64),
+            text(one.metric.name()),
+            text(&one.contender),
+            text(&one.workload),
+            text(&one.load),
+            text(&one.protocol),
+            number(one.machine as f64),
+            number(one.edition as f64),
             text(&point.record),
             text(&point.started_at),
             text(point.version.as_deref().unwrap_or("")),
             text(point.verdict),
-            text(key.unit),
+            text(one.unit),
             number(point.value),
             end(point.low),
             end(point.high),

@@ -193,7 +193,7 @@ fn number(cell: &Cell, metric: HistoryMetric) -> HistoryNumber {
     if verdict > Verdict::Suspect {
         return missing(&format!("{} is {}", number.name(), verdict.name()));
     }
-    if number == Number::Rate && cell.values.rate_is_lower_bound {
+    if number == Number::Rate && cell.rate_is_lower_bound {
         return missing("its rate is only known to be at least what was measured");
     }
     match cell.estimate(measure) {
@@ -211,7 +211,7 @@ fn number(cell: &Cell, metric: HistoryMetric) -> HistoryNumber {
             }
         }
         _ => {
-            let why = cell.values.missing.get(measure.name());
+            let why = cell.missing.get(measure.name());
             missing(why.map_or("not measured", String::as_str))
         }
     }

@@ -80,7 +80,7 @@ impl Axes {
 
 fn one(history: &History, series: &SeriesRow) -> String {
     let axes = Axes::of(series);
-    let metric = series.key.metric;
+    let metric = series.metric;
     let name = escaped(&name(history, series));
     let mut out = format!(
         "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{} of {name} over {} records\">\n\
@@ -110,7 +110,7 @@ fn one(history: &History, series: &SeriesRow) -> String {
 fn grid(out: &mut String, series: &SeriesRow, axes: &Axes) {
     let (left, right, top, bottom) = ROOM;
     let (floor, end) = (SIZE.1 - bottom, SIZE.0 - right);
-    let unit = unit(series.key.metric);
+    let unit = unit(series.metric);
     let middle = (axes.least * axes.most).sqrt();
     for value in [axes.least, middle, axes.most] {
         let y = axes.y(value);
@@ -174,7 +174,7 @@ fn levels(out: &mut String, series: &SeriesRow, axes: &Axes) {
 
 /// A record: a dot with its interval, hollow where it is suspect.
 fn dot(out: &mut String, series: &SeriesRow, axes: &Axes, (at, point): (usize, &PointRow)) {
-    let unit = unit(series.key.metric);
+    let unit = unit(series.metric);
     let (x, y) = (axes.x(at as f64), axes.y(point.value));
     let class = match point.verdict {
         "suspect" => " class=\"hollow\"",

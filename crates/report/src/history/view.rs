@@ -83,24 +83,6 @@ pub struct MachineRow {
 /// A number over time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SeriesRow {
-    /// What names it.
-    #[serde(flatten)]
-    pub key: SeriesKey,
-    /// Its points in the order of time.
-    pub points: Vec<PointRow>,
-    /// Where it changed; empty where it did not, or that is not known.
-    pub changes: Vec<ChangeRow>,
-    /// Why it is not known whether it changed.
-    pub why_not_looked_at: Option<String>,
-    /// Whether each record asked at another rate, which was found in its campaign.
-    pub rate_was_found: bool,
-    /// Records that have the cell and no number that can be believed.
-    pub missing: Vec<LeftOut>,
-}
-
-/// What names a history.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SeriesKey {
     /// Contender's name.
     pub contender: String,
     /// Workload's name.
@@ -119,6 +101,16 @@ pub struct SeriesKey {
     pub metric: HistoryMetric,
     /// Its unit: `1/s` or `ns`.
     pub unit: &'static str,
+    /// Its points in the order of time.
+    pub points: Vec<PointRow>,
+    /// Where it changed; empty where it did not, or that is not known.
+    pub changes: Vec<ChangeRow>,
+    /// Why it is not known whether it changed.
+    pub why_not_looked_at: Option<String>,
+    /// Whether each record asked at another rate, which was found in its campaign.
+    pub rate_was_found: bool,
+    /// Records that have the cell and no number that can be believed.
+    pub missing: Vec<LeftOut>,
 }
 
 /// A record's number.
@@ -303,31 +295,29 @@ fn add(
     (machine, metric): (usize, HistoryMetric),
     number: &HistoryNumber,
 ) {
-    let names = |key: &SeriesKey| {
-        key.contender == cell.contender
-            && key.workload == cell.workload
-            && key.load == cell.load
-            && (key.machine, key.metric) == (machine, metric)
+    let names = |one: &&SeriesRow| {
+        one.contender == cell.contender
+            && one.workload == cell.workload
+            && one.load == cell.load
+            && (one.machine, one.metric) == (machine, metric)
     };
-    let same = |key: &SeriesKey| names(key) && key.asks == cell.asks;
-    let place = series.iter().position(|one| same(&one.key));
+    let same = |one: &SeriesRow| names(&one) && one.asks == cell.asks;
+    let place = series.iter().position(same);
     let place = place.unwrap_or_else(|| {
-        let others = series.iter().filter(|one| names(&one.key)).count();
+        let others = series.iter().filter(names).count();
         series.push(SeriesRow {
-            key: SeriesKey {
-                contender: cell.contender.clone(),
-                workload: cell.workload.clone(),
-                load: cell.load.clone(),
-                protocol: cell.protocol.clone(),
-                machine,
-                edition: others + 1,
-                asks: cell.asks.clone(),
-                metric,
-                unit: if metric == HistoryMetric::Rate {
-                    "1/s"
-                } else {
-                    "ns"
-                },
+            contender: cell.contender.clone(),
+            workload: cell.workload.clone(),
+            load: cell.load.clone(),
+            protocol: cell.protocol.clone(),
+            machine,
+            edition: others + 1,
+            asks: cell.asks.clone(),
+            metric,
+            unit: if metric == HistoryMetric::Rate {
+                "1/s"
+            } else {
+                "ns"
             },
             points: Vec::new(),
             changes: Vec::new(),
@@ -397,7 +387,7 @@ fn change_row(one: &SeriesRow, change: &bakeoff_stats::LevelChange) -> ChangeRow
         started_at: point.started_at.clone(),
         version: point.version.clone(),
     };
-    let is_rate = one.key.metric == HistoryMetric::Rate;
+    let is_rate = one.metric == HistoryMetric::Rate;
     ChangeRow {
         at: change.at,
         size: change.size,
@@ -425,12 +415,12 @@ fn left_out(
         })
     });
     let has_point = |name: &str, metric: Option<HistoryMetric>| {
-        let of = |one: &&SeriesRow| metric.is_none_or(|metric| one.key.metric == metric);
+        let of = |one: &&SeriesRow| metric.is_none_or(|metric| one.metric == metric);
         let mut points = series.iter().filter(of).flat_map(|one| &one.points);
         points.any(|point| point.record == name)
     };
     let lacking = |name: &str, metric: Option<HistoryMetric>| {
-        let of = |one: &&SeriesRow| metric.is_none_or(|metric| one.key.metric == metric);
+        let of = |one: &&SeriesRow| metric.is_none_or(|metric| one.metric == metric);
         let whys = series.iter().filter(of).flat_map(|one| &one.missing);
         let whys: Vec<&LeftOut> = whys.filter(|one| one.record == name).collect();
         let why = match whys.split_first()? {
@@ -444,8 +434,8 @@ fn left_out(
     };
     let mut metrics: Vec<HistoryMetric> = Vec::new();
     for one in series {
-        if !metrics.contains(&one.key.metric) {
-            metrics.push(one.key.metric);
+        if !metrics.contains(&one.metric) {
+            metrics.push(one.metric);
         }
     }
     let without = read.iter().flat_map(|(name, _)| {
@@ -497,14 +487,13 @@ fn sort(series: &mut [SeriesRow]) {
     let (mut workloads, mut loads, mut contenders) = (Vec::new(), Vec::new(), Vec::new());
     let mut keys: Vec<_> = Vec::new();
     for one in series.iter() {
-        let key = &one.key;
         keys.push((
-            key.metric,
-            key.machine,
-            place(&mut workloads, &key.workload),
-            place(&mut loads, &key.load),
-            place(&mut contenders, &key.contender),
-            key.edition,
+            one.metric,
+            one.machine,
+            place(&mut workloads, &one.workload),
+            place(&mut loads, &one.load),
+            place(&mut contenders, &one.contender),
+            one.edition,
         ));
     }
     let mut order: Vec<usize> = (0..series.len()).collect();

@@ -408,7 +408,7 @@ fn number(report: &Report, cell: &Cell) -> Number {
         false => (Kind::Rate, Measure::RatePerS, cell.verdicts.rate),
     };
     let estimate = cell.estimate(measure);
-    let is_bound = kind == Kind::Rate && cell.values.rate_is_lower_bound;
+    let is_bound = kind == Kind::Rate && cell.rate_is_lower_bound;
     let value = estimate.map(|one| Span {
         low: one.low,
         point: Some(one.point),
@@ -417,7 +417,7 @@ fn number(report: &Report, cell: &Cell) -> Number {
     let unranked = match (verdict, value) {
         (crate::Verdict::Valid, Some(_)) => None,
         (crate::Verdict::Valid, None) => {
-            let why = cell.values.missing.get(measure.name());
+            let why = cell.missing.get(measure.name());
             Some(why.cloned().unwrap_or_else(|| "no value".to_owned()))
         }
         (other, _) => Some(match blame(&cell.verdict.checks, number_of(measure)) {
@@ -454,7 +454,7 @@ fn number(report: &Report, cell: &Cell) -> Number {
         }),
         value,
         apart: 1.0,
-        rounds: cell.rounds.measured,
+        rounds: cell.rounds_measured,
         unranked,
         yardstick: yardstick.and_then(|one| Some(one.estimate(of_yardstick)?.point)),
     }

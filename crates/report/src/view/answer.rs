@@ -168,7 +168,7 @@ fn table(metric: Metric, all: &All<'_>) -> Option<RatioTable> {
     // A contender that never ran is nothing to divide by.
     let ran = |name: &String| {
         let mut own = compared.iter().filter(|cell| cell.contender == *name);
-        own.any(|cell| cell.rounds.measured > 0)
+        own.any(|cell| cell.rounds_measured > 0)
     };
     columns.sort_by_key(|name| !ran(name));
     let baseline = columns.first()?;
@@ -257,12 +257,11 @@ fn ratio_cell(
 ) -> RatioCell {
     let measure = metric.measure();
     let value = cell.and_then(|cell| cell.estimate(measure)).copied();
-    let is_bound =
-        metric == Metric::RatePerS && cell.is_some_and(|it| it.values.rate_is_lower_bound);
+    let is_bound = metric == Metric::RatePerS && cell.is_some_and(|it| it.rate_is_lower_bound);
     let ratio = compared.and_then(|one| one.ratio);
     let missing = || match cell {
         None => Some("not measured".to_owned()),
-        Some(cell) => cell.values.missing.get(measure.name()).cloned(),
+        Some(cell) => cell.missing.get(measure.name()).cloned(),
     };
     let reason = match (compared, &ratio) {
         (_, Some(_)) => None,

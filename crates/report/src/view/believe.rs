@@ -134,7 +134,7 @@ fn verdicts(cells: &[Cell]) -> Sentence {
         .filter(|verdict| of(*verdict) > 0)
         .map(|verdict| format!("; {} {}", of(verdict), verdict.name()))
         .collect();
-    let measured = contenders.iter().any(|cell| cell.rounds.measured > 0);
+    let measured = contenders.iter().any(|cell| cell.rounds_measured > 0);
     let text = match measured {
         true => format!(
             "Valid numbers in {} of contender, workload and load: {}{}.",
@@ -211,10 +211,7 @@ fn unequal_work(equivalence: &[Equivalence]) -> Vec<Sentence> {
 }
 
 fn lower_bounds(cells: &[Cell]) -> Option<Sentence> {
-    let n = cells
-        .iter()
-        .filter(|cell| cell.values.rate_is_lower_bound)
-        .count();
+    let n = cells.iter().filter(|cell| cell.rate_is_lower_bound).count();
     let text = match n {
         0 => return None,
         1 => "One rate is marked >=: what was limited there was not the server.".into(),

@@ -21,9 +21,10 @@ pub struct Campaign {
     pub description: String,
     /// Rounds planned.
     pub rounds: u32,
-    /// How its trials follow each other.
-    #[serde(flatten)]
-    pub order: OrderFacts,
+    /// Seed of the order of trials.
+    pub seed: u64,
+    /// Pause between trials, seconds.
+    pub rest_s: f64,
     /// What each number is, for people.
     pub caption: String,
     /// What `low` and `high` of an estimate are in this campaign.
@@ -41,15 +42,6 @@ pub struct Campaign {
     pub loads: Vec<LoadFacts>,
     /// Trials by how they ended.
     pub trials: TrialCounts,
-}
-
-/// How trials follow each other.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct OrderFacts {
-    /// Seed of the order of trials.
-    pub seed: u64,
-    /// Pause between trials, seconds.
-    pub rest_s: f64,
 }
 
 /// What `low` and `high` of an estimate are.
@@ -171,10 +163,8 @@ pub(super) fn draw(record: &Record, cells: &[Cell<'_>], shown: &[super::Cell]) -
         name: plan.name.clone(),
         description: plan.description.clone(),
         rounds: plan.rounds,
-        order: OrderFacts {
-            seed: plan.seed,
-            rest_s: plan.rest.as_secs_f64(),
-        },
+        seed: plan.seed,
+        rest_s: plan.rest.as_secs_f64(),
         caption: caption(&interval, fewest(shown)),
         interval,
         machine: record.machine.clone(),
@@ -190,9 +180,9 @@ pub(super) fn draw(record: &Record, cells: &[Cell<'_>], shown: &[super::Cell]) -
 fn interval(shown: &[super::Cell]) -> IntervalFacts {
     let estimates = shown
         .iter()
-        .flat_map(|cell| cell.values.estimates.values().flatten());
+        .flat_map(|cell| cell.estimates.values().flatten());
     let kinds: Vec<IntervalKind> = estimates.map(|one| one.interval).collect();
-    let measured = shown.iter().map(|cell| cell.rounds.measured);
+    let measured = shown.iter().map(|cell| cell.rounds_measured);
     let measured: Vec<usize> = measured.filter(|rounds| *rounds > 0).collect();
     let range = kinds
         .iter()
@@ -222,7 +212,7 @@ fn interval(shown: &[super::Cell]) -> IntervalFacts {
 
 /// Rounds of the number that has fewest: those that were set aside for it alone are its cell's.
 fn fewest(shown: &[super::Cell]) -> usize {
-    let estimates = shown.iter().flat_map(|cell| cell.values.estimates.values());
+    let estimates = shown.iter().flat_map(|cell| cell.estimates.values());
     let fewest = estimates.flatten().map(|one| one.n).min();
     fewest.unwrap_or(usize::MAX)
 }

@@ -22,42 +22,10 @@ pub struct Cell {
     pub workload: String,
     /// Label of the load.
     pub load: String,
-    /// Its rounds.
-    #[serde(flatten)]
-    pub rounds: Rounds,
-    /// What was measured.
-    #[serde(flatten)]
-    pub values: Values,
-    /// What was counted, all rounds together.
-    #[serde(flatten)]
-    pub counts: Counts,
-    /// The same figures as other load generators give them.
-    #[serde(flatten)]
-    pub familiar: Familiar,
-    /// Whether each number can be believed.
-    pub verdicts: Verdicts,
-    /// The worst of them, and why.
-    pub verdict: Verdict,
-    /// Numbers of the report's notes that concern this cell.
-    pub notes: Vec<usize>,
-    /// What held the rate down; null when nothing was measured.
-    pub bottleneck: Option<Bottleneck>,
-}
-
-/// The rounds of a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Rounds {
     /// Rounds in the record.
-    #[serde(rename = "rounds")]
-    pub recorded: usize,
+    pub rounds: usize,
     /// Rounds whose window was measured.
-    #[serde(rename = "rounds_measured")]
-    pub measured: usize,
-}
-
-/// Each measure's estimate, or why there is none and what is known instead.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Values {
+    pub rounds_measured: usize,
     /// Estimates over the measured rounds by the name of their measure; null where there is none.
     pub estimates: BTreeMap<&'static str, Option<Estimate>>,
     /// Why an estimate is null, by the name of its measure.
@@ -68,11 +36,6 @@ pub struct Values {
     pub at_least: BTreeMap<&'static str, f64>,
     /// Whether the rate is only known to be at least what it says (R10, R34).
     pub rate_is_lower_bound: bool,
-}
-
-/// What was counted of a cell, all rounds together.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Counts {
     /// Requests that ended.
     pub completed: u64,
     /// Those of them that did not come out `ok`.
@@ -97,11 +60,6 @@ pub struct Counts {
     pub status: BTreeMap<u16, u64>,
     /// First error message of each kind.
     pub error_samples: BTreeMap<String, String>,
-}
-
-/// A cell's figures as other load generators give them.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Familiar {
     /// The figures that h2load would give; left out unless it was measured over HTTP/2 or 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub h2load: Option<H2load>,
@@ -109,6 +67,14 @@ pub struct Familiar {
     /// equal gaps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vegeta: Option<Vegeta>,
+    /// Whether each number can be believed.
+    pub verdicts: Verdicts,
+    /// The worst of them, and why.
+    pub verdict: Verdict,
+    /// Numbers of the report's notes that concern this cell.
+    pub notes: Vec<usize>,
+    /// What held the rate down; null when nothing was measured.
+    pub bottleneck: Option<Bottleneck>,
 }
 
 /// Whether the numbers can be believed, and why.
@@ -123,12 +89,12 @@ pub struct Verdict {
 impl Cell {
     /// The estimate of a measure, if there is one.
     pub fn estimate(&self, measure: Measure) -> Option<&Estimate> {
-        self.values.estimates.get(measure.name())?.as_ref()
+        self.estimates.get(measure.name())?.as_ref()
     }
 
     /// What the value of a measure is at least, where that is all that is known of it.
     pub fn at_least(&self, measure: Measure) -> Option<f64> {
-        self.values.at_least.get(measure.name()).copied()
+        self.at_least.get(measure.name()).copied()
     }
 
     /// Whether this is what is compared, not a reference.
@@ -139,21 +105,30 @@ impl Cell {
 
 pub(super) fn draw(record: &Record, judged: &JudgedCell<'_>) -> Cell {
     let (trials, judgement) = (&judged.cell, judged.judgement.clone());
+    let totals = Totals::of(trials);
+    let occurred = totals.outcomes.iter().filter(|(_, n)| *n > 0);
     let mut cell = Cell {
         contender: trials.key.contender.clone(),
         kind: trials.kind,
         workload: trials.key.workload.clone(),
         load: trials.key.load.clone(),
-        rounds: Rounds {
-            recorded: trials.trials.len(),
-            measured: trials.measured().count(),
-        },
-        values: values(judged),
-        counts: Totals::of(trials).into_counts(trials.error_share()),
-        familiar: Familiar {
-            h2load: super::h2load::draw(record, trials),
-            vegeta: None,
-        },
+        rounds: trials.trials.len(),
+        rounds_measured: trials.measured().count(),
+        estimates: BTreeMap::new(),
+        missing: BTreeMap::new(),
+        at_least: BTreeMap::new(),
+        rate_is_lower_bound: judged.rate_bound.is_some(),
+        completed: totals.outcomes.completed(),
+        errors: totals.outcomes.errors(),
+        error_share: trials.error_share(),
+        due: totals.due,
+        unended: totals.unended,
+        over_range: totals.over_range,
+        outcomes: occurred.map(|(outcome, n)| (outcome.name(), n)).collect(),
+        status: totals.status,
+        error_samples: totals.error_samples,
+        h2load: super::h2load::draw(record, trials),
+        vegeta: None,
         bottleneck: judged.bottleneck.clone(),
         verdicts: judgement.verdicts,
         verdict: Verdict {
@@ -162,6 +137,7 @@ pub(super) fn draw(record: &Record, judged: &JudgedCell<'_>) -> Cell {
         },
         notes: Vec::new(),
     };
+    estimate(judged, &mut cell);
     vegeta::add(record, trials, &mut cell);
     cell
 }
@@ -172,11 +148,7 @@ fn is_zero(count: &u64) -> bool {
 
 /// Estimates of every measure. What is withheld stays in the values of the trials, for whoever
 /// looks for the fault.
-fn values(judged: &JudgedCell<'_>) -> Values {
-    let mut values = Values {
-        rate_is_lower_bound: judged.rate_bound.is_some(),
-        ..Values::default()
-    };
+fn estimate(judged: &JudgedCell<'_>, cell: &mut Cell) {
     // The error share is pooled over rounds, and has one meaning in every format.
     let estimated = Measure::ALL
         .into_iter()
@@ -187,15 +159,14 @@ fn values(judged: &JudgedCell<'_>) -> Values {
             Ok(estimate) => Some(estimate),
             Err(withheld) => {
                 if let Withheld::Missing(Missing::AtLeast { bound, .. }) = withheld {
-                    values.at_least.insert(name, bound);
+                    cell.at_least.insert(name, bound);
                 }
-                values.missing.insert(name, withheld.to_string());
+                cell.missing.insert(name, withheld.to_string());
                 None
             }
         };
-        values.estimates.insert(name, estimate);
+        cell.estimates.insert(name, estimate);
     }
-    values
 }
 
 /// Counts of all measured rounds together.
@@ -227,21 +198,6 @@ impl Totals {
             }
         }
         totals
-    }
-
-    fn into_counts(self, error_share: Option<f64>) -> Counts {
-        let occurred = self.outcomes.iter().filter(|(_, n)| *n > 0);
-        Counts {
-            completed: self.outcomes.completed(),
-            errors: self.outcomes.errors(),
-            error_share,
-            due: self.due,
-            unended: self.unended,
-            over_range: self.over_range,
-            outcomes: occurred.map(|(outcome, n)| (outcome.name(), n)).collect(),
-            status: self.status,
-            error_samples: self.error_samples,
-        }
     }
 
     /// Adds what an open loop asked for.

@@ -52,7 +52,7 @@ pub(super) fn draw(
     let reported: Vec<(&JudgedCell<'_>, &Cell)> = judged
         .iter()
         .zip(cells)
-        .filter(|(_, cell)| cell.is_contender() && cell.familiar.vegeta.is_some())
+        .filter(|(_, cell)| cell.is_contender() && cell.vegeta.is_some())
         .collect();
     let mut differences = Vec::new();
     for base in &reported {

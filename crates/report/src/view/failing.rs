@@ -31,7 +31,7 @@ pub(super) fn failing(cells: &[Cell], judged: &Judged<'_>) -> Vec<String> {
         .collect();
     let possible = of_contenders().filter(|cell| can_be_done.contains(&place(cell)));
     let failing = possible.filter_map(|cell| {
-        let is_lost = cell.rounds.measured == 0;
+        let is_lost = cell.rounds_measured == 0;
         let is_bad = |check: &&Check| check.level >= Level::Suspect && WORK.contains(&check.code);
         let mut checks = cell.verdict.checks.iter();
         let check = checks.find(|check| is_lost || is_bad(check))?;

@@ -66,16 +66,16 @@ fn merged(all: impl Iterator<Item = Lost>, takes: impl Fn(&mut Lost, &Lost) -> b
 }
 
 fn one(trial: &Trial) -> Lost {
-    let checks = trial.verdict.checks.iter();
+    let checks = trial.checks.iter();
     let texts: Vec<&str> = checks.map(|check| check.text.as_str()).collect();
     Lost {
-        contender: trial.key.contender.clone(),
+        contender: trial.contender.clone(),
         cells: vec![LostCell {
-            workload: trial.key.workload.clone(),
-            load: trial.key.load.clone(),
+            workload: trial.workload.clone(),
+            load: trial.load.clone(),
         }],
-        rounds: vec![trial.key.round],
-        verdict: trial.verdict.verdict,
+        rounds: vec![trial.round],
+        verdict: trial.verdict,
         text: texts.join("; "),
         message: match &trial.end {
             TrialEnd::Failed { message, .. } => message.clone(),

@@ -18,7 +18,7 @@ pub(super) fn no_finding(planned: usize, cells: &[Cell], comparisons: &[Comparis
     let is_of_speed =
         |one: &&Comparison| matches!(one.metric, Metric::RatePerS | Metric::LatencyP99Ns);
     let text = match measured.as_slice() {
-        _ if cells.iter().all(|cell| cell.rounds.measured == 0) => "Nothing was measured.",
+        _ if cells.iter().all(|cell| cell.rounds_measured == 0) => "Nothing was measured.",
         [] => "No contender was measured, so nothing is compared.",
         _ if planned == 1 => "There is one contender, so nothing is compared.",
         [one] => return format!("Only {one} was measured, so nothing is compared."),
@@ -41,7 +41,7 @@ pub(super) fn no_finding(planned: usize, cells: &[Cell], comparisons: &[Comparis
 fn measured(cells: &[Cell]) -> Vec<&str> {
     let ran = cells
         .iter()
-        .filter(|cell| cell.is_contender() && cell.rounds.measured > 0);
+        .filter(|cell| cell.is_contender() && cell.rounds_measured > 0);
     let mut names: Vec<&str> = Vec::new();
     for cell in ran {
         if !names.contains(&cell.contender.as_str()) {

@@ -19,40 +19,6 @@ use crate::view::short;
 /// One trial.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Trial {
-    /// What names it.
-    #[serde(flatten)]
-    pub key: TrialKey,
-    /// Start, RFC 3339 in UTC.
-    pub started_at: String,
-    /// How it ended.
-    pub end: TrialEnd,
-    /// Whether its numbers can be believed.
-    #[serde(flatten)]
-    pub verdict: TrialVerdict,
-    /// Its values.
-    #[serde(flatten)]
-    pub values: TrialValues,
-    /// The server as it ran.
-    pub server: Option<Server>,
-    /// Processors given to each role.
-    pub pinned: Pinned,
-    /// What the engine saw.
-    #[serde(flatten)]
-    pub seen: Seen,
-    /// What the upstream counted.
-    pub origin: Option<OriginCounts>,
-    /// Answers compared before and after.
-    pub answers: Vec<AnswerCheck>,
-    /// How long each step took.
-    pub steps: Vec<StepTime>,
-    /// How it went over time.
-    #[serde(flatten)]
-    pub series: Series,
-}
-
-/// What names a trial.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct TrialKey {
     /// Unique in the campaign.
     pub id: String,
     /// Position in the campaign's order, from 0.
@@ -72,22 +38,16 @@ pub struct TrialKey {
     pub workload: String,
     /// Label of the load.
     pub load: String,
-}
-
-/// Whether a trial's numbers can be believed.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct TrialVerdict {
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+    /// How it ended.
+    pub end: TrialEnd,
     /// The worst of the verdicts on its numbers.
     pub verdict: Verdict,
     /// Checks that did not pass, worst first.
     pub checks: Vec<Check>,
     /// Codes of the checks that passed.
     pub passed: Vec<&'static str>,
-}
-
-/// The values of a trial.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct TrialValues {
     /// Its own value of each measure, withheld or not.
     pub values: BTreeMap<&'static str, f64>,
     /// What a measure is at least, where requests without an end could move it.
@@ -96,11 +56,10 @@ pub struct TrialValues {
     /// The values with all their digits, for formats that others calculate with.
     #[serde(skip)]
     pub exact: BTreeMap<&'static str, f64>,
-}
-
-/// What the engine saw of a trial.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Seen {
+    /// The server as it ran.
+    pub server: Option<Server>,
+    /// Processors given to each role.
+    pub pinned: Pinned,
     /// Length of the window, seconds.
     pub measured_s: Option<f64>,
     /// Requests by where they got to.
@@ -119,11 +78,12 @@ pub struct Seen {
     pub negotiated: Option<Negotiated>,
     /// What the engine itself used.
     pub engine: Option<EngineUsage>,
-}
-
-/// A trial over time.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Series {
+    /// What the upstream counted.
+    pub origin: Option<OriginCounts>,
+    /// Answers compared before and after.
+    pub answers: Vec<AnswerCheck>,
+    /// How long each step took.
+    pub steps: Vec<StepTime>,
     /// Processor and memory use over time.
     pub processes: Processes,
     /// Requests over time.
@@ -174,75 +134,60 @@ pub(super) fn draw(
 ) -> Trial {
     let result = trial.result.as_ref();
     let facts = trial.server.as_ref();
-    Trial {
-        key: TrialKey {
-            id: trial.id.clone(),
-            index: trial.index,
-            round: trial.round,
-            attempt: trial.attempt,
-            disturbed: trial.disturbed.clone(),
-            contender: trial.contender.clone(),
-            kind: trial.kind,
-            workload: trial.workload.clone(),
-            load: trial.load_label(),
-        },
-        started_at: trial.started_at.clone(),
-        end: trial.end.clone(),
-        verdict: verdict(judgement),
-        values: values(trial),
-        server: facts.map(|facts| server(facts, detail, texts)),
-        pinned: trial.pinned.clone(),
-        seen: result.map(seen).unwrap_or_default(),
-        origin: trial.origin.clone(),
-        answers: trial.answers.clone(),
-        steps: trial.steps.clone(),
-        series: Series {
-            processes: processes(trial, detail),
-            throughput: result.map(|it| throughput(it, detail)).unwrap_or_default(),
-            curve: result.map(|it| curve(it, detail)).unwrap_or_default(),
-        },
-    }
-}
-
-fn verdict(judgement: Judgement) -> TrialVerdict {
-    let (passed, checks): (Vec<Check>, Vec<Check>) = judgement
-        .checks
-        .into_iter()
-        .partition(|check| check.level == Level::Passed);
-    TrialVerdict {
-        verdict: judgement.verdict,
-        checks,
-        passed: passed.into_iter().map(|check| check.code.name()).collect(),
-    }
-}
-
-fn values(trial: &TrialRecord) -> TrialValues {
     let value = |measure: Measure| Some((measure.name(), short(measure.of(trial).ok()?)));
     let bound = |measure: Measure| match measure.of(trial) {
         Err(Missing::AtLeast { bound, .. }) => Some((measure.name(), short(bound))),
         _ => None,
     };
     let exact = |measure: Measure| Some((measure.name(), measure.of(trial).ok()?));
-    TrialValues {
+    let (passed, checks): (Vec<Check>, Vec<Check>) = judgement
+        .checks
+        .into_iter()
+        .partition(|check| check.level == Level::Passed);
+    Trial {
+        id: trial.id.clone(),
+        index: trial.index,
+        round: trial.round,
+        attempt: trial.attempt,
+        disturbed: trial.disturbed.clone(),
+        contender: trial.contender.clone(),
+        kind: trial.kind,
+        workload: trial.workload.clone(),
+        load: trial.load_label(),
+        started_at: trial.started_at.clone(),
+        end: trial.end.clone(),
+        verdict: judgement.verdict,
+        checks,
+        passed: passed.into_iter().map(|check| check.code.name()).collect(),
         values: Measure::ALL.into_iter().filter_map(value).collect(),
-        exact: Measure::ALL.into_iter().filter_map(exact).collect(),
         at_least: Measure::ALL.into_iter().filter_map(bound).collect(),
+        exact: Measure::ALL.into_iter().filter_map(exact).collect(),
+        server: facts.map(|facts| server(facts, detail, texts)),
+        pinned: trial.pinned.clone(),
+        measured_s: result.map(|it| it.measured_s),
+        requests: result.map(|it| it.requests.clone()),
+        outcomes: result.map(outcomes).unwrap_or_default(),
+        status: result.map(|it| it.status.clone()).unwrap_or_default(),
+        error_samples: result
+            .map(|it| it.error_samples.clone())
+            .unwrap_or_default(),
+        bytes: result.map(|it| it.bytes.clone()),
+        connections: result.map(|it| it.connections.clone()),
+        negotiated: result.map(|it| it.negotiated.clone()),
+        engine: result.map(|it| it.engine.clone()),
+        origin: trial.origin.clone(),
+        answers: trial.answers.clone(),
+        steps: trial.steps.clone(),
+        processes: processes(trial, detail),
+        throughput: result.map(|it| throughput(it, detail)).unwrap_or_default(),
+        curve: result.map(|it| curve(it, detail)).unwrap_or_default(),
     }
 }
 
-fn seen(result: &LoadResult) -> Seen {
-    let outcomes = result.outcomes.iter().filter(|(_, n)| *n > 0);
-    Seen {
-        measured_s: Some(result.measured_s),
-        requests: Some(result.requests.clone()),
-        outcomes: outcomes.map(|(kind, n)| (kind.name(), n)).collect(),
-        status: result.status.clone(),
-        error_samples: result.error_samples.clone(),
-        bytes: Some(result.bytes.clone()),
-        connections: Some(result.connections.clone()),
-        negotiated: Some(result.negotiated.clone()),
-        engine: Some(result.engine.clone()),
-    }
+/// Requests by outcome, without those that did not occur.
+fn outcomes(result: &LoadResult) -> BTreeMap<&'static str, u64> {
+    let occurred = result.outcomes.iter().filter(|(_, n)| *n > 0);
+    occurred.map(|(kind, n)| (kind.name(), n)).collect()
 }
 
 fn server(facts: &ServerFacts, detail: Detail, texts: &mut Vec<String>) -> Server {

@@ -105,7 +105,7 @@ pub(super) fn add(record: &Record, trials: &Trials<'_>, cell: &mut Cell) {
             vegeta.missing.insert("bytes_out", reason.to_owned());
         }
     }
-    cell.familiar.vegeta = Some(vegeta);
+    cell.vegeta = Some(vegeta);
 }
 
 /// Length of the body that each request of the workload has; `None` where they differ.
@@ -140,7 +140,7 @@ fn figures(results: &[&LoadResult], rate_per_s: f64, cell: &Cell) -> Vegeta {
     };
     let mut missing = BTreeMap::new();
     let mut estimated = |name, measure: Measure| {
-        if let Some(reason) = cell.values.missing.get(measure.name()) {
+        if let Some(reason) = cell.missing.get(measure.name()) {
             missing.insert(name, reason.clone());
         }
         cell.estimate(measure).map(|estimate| estimate.point)
@@ -192,15 +192,15 @@ fn figures(results: &[&LoadResult], rate_per_s: f64, cell: &Cell) -> Vegeta {
             total: None,
             mean: None,
         },
-        success_share: cell.counts.error_share.map(|share| 1.0 - share),
-        status_codes: cell.counts.status.clone(),
+        success_share: cell.error_share.map(|share| 1.0 - share),
+        status_codes: cell.status.clone(),
         errors: errors(cell),
         missing,
     }
 }
 
 fn errors(cell: &Cell) -> BTreeMap<&'static str, u64> {
-    let all = cell.counts.outcomes.iter().map(|(name, n)| (*name, *n));
+    let all = cell.outcomes.iter().map(|(name, n)| (*name, *n));
     all.filter(|(name, _)| *name != "ok").collect()
 }
 

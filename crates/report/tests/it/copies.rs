@@ -129,7 +129,7 @@ fn a_history_takes_no_number_of_a_copy_that_leaves_out_headers() {
         source("monday", &whole(&cached)),
         source("tuesday", &whole(&other)),
     ]);
-    let editions = whole.series.iter().map(|one| one.key.edition);
+    let editions = whole.series.iter().map(|one| one.edition);
     assert_eq!(editions.max(), Some(2), "their requests differ");
 
     let copies = [

@@ -80,11 +80,7 @@ fn cells_over_http_2_have_h2loads_figures() {
         .cells
         .iter()
         .filter(|cell| cell.workload != "synthetic");
-    assert!(
-        others
-            .into_iter()
-            .all(|cell| cell.familiar.h2load.is_none())
-    );
+    assert!(others.into_iter().all(|cell| cell.h2load.is_none()));
 }
 
 #[test]
@@ -138,7 +134,7 @@ fn cells_at_a_constant_rate_have_vegetas_figures_and_differences() {
         self::report()
             .cells
             .iter()
-            .all(|cell| cell.familiar.vegeta.is_none())
+            .all(|cell| cell.vegeta.is_none())
     );
 }
 
@@ -307,10 +303,10 @@ fn of_rounds_that_look_equal_the_one_that_the_page_draws_keeps_its_detail() {
         }
     }
     let report = view(&record);
-    let trials = report.trials.iter().map(|it| (&it.key, &it.series.curve));
+    let trials = report.trials.iter();
     let points: Vec<usize> = trials
-        .filter(|(key, _)| is_cell(&key.contender, &key.workload, &key.load))
-        .map(|(_, curve)| curve.one_in.len())
+        .filter(|it| is_cell(&it.contender, &it.workload, &it.load))
+        .map(|it| it.curve.one_in.len())
         .collect();
     let most = points.iter().max();
     let detailed: Vec<usize> = (0..points.len())

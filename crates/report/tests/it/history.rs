@@ -126,7 +126,7 @@ fn a_new_version_is_named_with_its_change_and_nothing_else() {
     let changes = history.changes();
     assert_eq!(changes.len(), 1, "{changes:?}");
     let (one, change) = changes[0];
-    assert_eq!(one.key.contender, "nginx-default");
+    assert_eq!(one.contender, "nginx-default");
     assert_eq!((change.at, change.is_better), (12, false));
     assert!(
         (change.size + 0.1).abs() < 0.03 && change.high < 0.0,
@@ -173,7 +173,7 @@ fn what_is_not_alike_is_never_joined() {
     );
     let of_machine = |number: usize| {
         let mut series = history.series.iter();
-        series.find(|one| one.key.machine == number).expect("one")
+        series.find(|one| one.machine == number).expect("one")
     };
     assert_eq!(of_machine(1).points.len(), 24);
     let few = of_machine(2).why_not_looked_at.as_deref();
@@ -197,7 +197,7 @@ fn what_is_not_alike_is_never_joined() {
         }
     }
     let apart = history_view(&nights, &[]);
-    let editions: Vec<usize> = apart.series.iter().map(|one| one.key.edition).collect();
+    let editions: Vec<usize> = apart.series.iter().map(|one| one.edition).collect();
     assert_eq!(editions.iter().max(), Some(&2), "{editions:?}");
     assert!(apart.changes().is_empty(), "{:?}", apart.changes());
 }

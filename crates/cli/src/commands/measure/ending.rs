@@ -34,14 +34,14 @@ fn why(report: &Report) -> Option<String> {
     let mut reasons = Vec::new();
     for name in names {
         let cells: Vec<_> = contenders().filter(|cell| cell.contender == name).collect();
-        let completed: u64 = cells.iter().map(|cell| cell.counts.completed).sum();
-        let errors: u64 = cells.iter().map(|cell| cell.counts.errors).sum();
-        if cells.iter().all(|cell| cell.rounds.measured == 0) {
+        let completed: u64 = cells.iter().map(|cell| cell.completed).sum();
+        let errors: u64 = cells.iter().map(|cell| cell.errors).sum();
+        if cells.iter().all(|cell| cell.rounds_measured == 0) {
             let lost = report.lost.iter().find(|lost| lost.contender == name);
             let cause = lost.map_or("no trial was measured", |lost| lost.text.as_str());
             reasons.push((name, format!("{name} never ran: {cause}")));
         } else if completed == errors {
-            let outcomes = cells.iter().flat_map(|cell| &cell.counts.outcomes);
+            let outcomes = cells.iter().flat_map(|cell| &cell.outcomes);
             let outcomes = outcomes.map(|(name, count)| (*name, *count));
             let why = no_answer(completed, outcomes);
             reasons.push((name, format!("{name}: {why}")));

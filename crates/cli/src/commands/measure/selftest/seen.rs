@@ -206,7 +206,7 @@ impl Seen {
             }
         }
         // Of the trial: where something disturbed it, the cell shows none.
-        let mut trials = report.trials.iter().map(|trial| &trial.values);
+        let mut trials = report.trials.iter();
         let p99 = trials.find_map(|it| it.values.get(P99).or(it.at_least.get(P99)));
         seen.p99_ms = p99.map(|ns| ns / 1e6);
         let unequal = report.equivalence.iter().flat_map(|it| &it.inequalities);
