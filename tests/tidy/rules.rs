@@ -4,22 +4,22 @@ use std::fmt;
 
 use crate::files::Source;
 use crate::functions::functions;
-use crate::types::types;
+use crate::types::{Type, types};
 
 /// Rules of [`lengths`].
 pub(crate) const LENGTHS: [&str; 3] = ["file-length", "line-length", "function-length"];
 /// Rules of [`contents`].
 pub(crate) const CONTENTS: [&str; 3] = ["module-comment", "unwrap", "unfinished"];
-/// Rules of [`sizes`].
-pub(crate) const SIZES: [&str; 2] = ["struct-fields", "type-methods"];
+/// Rule of [`sizes`].
+pub(crate) const SIZE: &str = "type-methods";
 /// Rules of [`printing`].
 pub(crate) const PRINTING: [&str; 1] = ["printing"];
 
 const FILE_LINES_MAX: usize = 600;
 const LINE_COLUMNS_MAX: usize = 100;
 const FUNCTION_LINES_MAX: usize = 70;
-const STRUCT_FIELDS_MAX: usize = 12;
-const TYPE_METHODS_MAX: usize = 25;
+/// A struct may have as many fields as what it describes.
+pub(crate) const TYPE_METHODS_MAX: usize = 25;
 /// Attribute of modules that only tests have.
 pub(crate) const TESTS_ONLY: &str = "#[cfg(test)]";
 /// What only the crate `cli` may do.
@@ -92,40 +92,11 @@ pub(crate) fn lengths(sources: &[Source]) -> Vec<Offence> {
     offences
 }
 
-/// A type that is too large.
-pub(crate) struct Size {
-    /// The rule.
-    pub(crate) rule: &'static str,
-    /// The type: its file and its name.
-    pub(crate) place: String,
-    /// Line, from 1.
-    pub(crate) line: usize,
-    /// How many there are.
-    pub(crate) found: usize,
-    /// How many there may be.
-    pub(crate) most: usize,
-}
-
-/// Structs with too many fields and types with too many methods.
-pub(crate) fn sizes(sources: &[Source]) -> Vec<Size> {
-    let mut sizes = Vec::new();
-    for one in types(sources) {
-        for (rule, found, most) in [
-            (SIZES[0], one.fields.unwrap_or(0), STRUCT_FIELDS_MAX),
-            (SIZES[1], one.methods, TYPE_METHODS_MAX),
-        ] {
-            if found > most {
-                sizes.push(Size {
-                    rule,
-                    place: one.place.clone(),
-                    line: one.line,
-                    found,
-                    most,
-                });
-            }
-        }
-    }
-    sizes
+/// Types with too many methods.
+pub(crate) fn sizes(sources: &[Source]) -> Vec<Type> {
+    let mut types = types(sources);
+    types.retain(|one| one.methods > TYPE_METHODS_MAX);
+    types
 }
 
 /// Modules that do not say what they do, `unwrap` outside tests, and work left undone.

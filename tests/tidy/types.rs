@@ -1,8 +1,8 @@
-//! How many fields each struct has, and how many methods each type over all its `impl` blocks in
-//! its crate, by text with comments and strings blanked. Code that only tests have is left out.
+//! How many methods each type has over all its `impl` blocks in its crate, by text with comments
+//! and strings blanked. Code that only tests have is left out.
 //!
-//! This is no parser: it knows as much of Rust as it takes to find items and to find the commas
-//! between fields from those inside types. What macros write is not seen.
+//! This is no parser: it knows as much of Rust as it takes to find items. What macros write is not
+//! seen.
 
 use crate::files::Source;
 use crate::rules::{TESTS_ONLY, is_test, test_modules};
@@ -14,12 +14,10 @@ pub(crate) struct Type {
     pub(crate) place: String,
     /// Line of its definition, from 1.
     pub(crate) line: usize,
-    /// Fields; `None` of an enum.
-    pub(crate) fields: Option<usize>,
     /// Functions in its `impl` blocks, those of traits included.
     pub(crate) methods: usize,
-    name: String,
-    module: Vec<String>,
+    pub(crate) name: String,
+    pub(crate) module: Vec<String>,
 }
 
 /// Every struct and enum of the crates' own code, without that of tests.
@@ -95,7 +93,6 @@ fn definitions(path: &str, code: &str) -> Vec<Type> {
             types.push(Type {
                 place: format!("{path}/{inner}{name}"),
                 line: code[..start].matches('\n').count() + 1,
-                fields: (keyword == "struct").then(|| fields(code, after)),
                 methods: 0,
                 name,
                 module,
@@ -103,30 +100,6 @@ fn definitions(path: &str, code: &str) -> Vec<Type> {
         }
     }
     types
-}
-
-/// Fields of the struct whose name begins after `start`.
-fn fields(code: &str, start: usize) -> usize {
-    let open = Scan::at(code, start).find_outside(&['{', '(', ';']);
-    let Some((open, '{' | '(')) = open else {
-        return 0;
-    };
-    let Some(end) = Scan::at(code, open).past_group() else {
-        return 0;
-    };
-    let inside = &code[open + 1..end - 1];
-    let mut scan = Scan::at(inside, 0);
-    let mut parts = vec![0];
-    while let Some((comma, _)) = scan.find_outside(&[',']) {
-        parts.push(comma + 1);
-        scan.at = comma + 1;
-    }
-    let ends = parts[1..].iter().copied().chain([inside.len() + 1]);
-    let texts = parts
-        .iter()
-        .zip(ends)
-        .map(|(from, to)| &inside[*from..to - 1]);
-    texts.filter(|text| !text.trim().is_empty()).count()
 }
 
 /// An `impl` block.
@@ -321,8 +294,8 @@ impl<'code> Scan<'code> {
 }
 
 #[test]
-fn fields_and_methods_are_counted() {
-    let check = |code: &str, expected: &[(&str, Option<usize>, usize)]| {
+fn methods_are_counted() {
+    let check = |code: &str, expected: &[(&str, usize)]| {
         let source = |path: &str, code: &str| Source {
             path: path.to_owned(),
             text: code.to_owned(),
@@ -334,28 +307,18 @@ fn fields_and_methods_are_counted() {
             source("crates/a/src/b/c.rs", other),
         ];
         let found = types(&sources);
-        let found: Vec<(&str, Option<usize>, usize)> = found
+        let found: Vec<(&str, usize)> = found
             .iter()
             .map(|one| {
                 let name = one.place.strip_prefix("crates/a/src/b.rs/");
-                (name.unwrap(), one.fields, one.methods)
+                (name.unwrap(), one.methods)
             })
             .collect();
         assert_eq!(found, expected, "{code}");
     };
     check(
         "struct A;\nstruct B {}\nstruct C();",
-        &[("A", Some(0), 0), ("B", Some(0), 0), ("C", Some(0), 0)],
-    );
-    check("struct A(u8, (u8, u8), [u8; 2],);", &[("A", Some(3), 0)]);
-    check(
-        "pub struct A<'a, T: Fn(u8, u8) -> u8 = fn(u8) -> u8> where T: Into<B<u8, u8>> {
-             /// a, b
-             #[serde(default, rename = \"x, y\")]
-             pub(crate) a: HashMap<String, (u8, T)>,
-             b: fn(u8, u8) -> Vec<u8>, c: Box<dyn Fn(u8) -> u8 + 'a>
-         }",
-        &[("A", Some(3), 0)],
+        &[("A", 0), ("B", 0), ("C", 0)],
     );
     check(
         "enum E { A(u8), B { a: u8 } }
@@ -363,23 +326,19 @@ fn fields_and_methods_are_counted() {
          impl<T: Fn() -> u8> From<Vec<T>> for E where T: for<'a> Into<&'a u8> { fn from() {} }
          unsafe impl Send for E {}
          fn f(x: impl Fn(E)) -> impl Iterator<Item = E> { fn y() {} }",
-        &[("E", None, 3)],
+        &[("E", 3)],
     );
     check(
         "struct Far; impl<'a> fmt::Display for &'a Far { fn fmt() {} }
          mod inner { struct Near(u8); impl Near { fn a() {} fn b() {} } }
          struct Near;",
-        &[
-            ("Far", Some(0), 2),
-            ("inner::Near", Some(1), 2),
-            ("Near", Some(0), 1),
-        ],
+        &[("Far", 2), ("inner::Near", 2), ("Near", 1)],
     );
     check(
         "struct A { a: u8, #[cfg(test)] b: u8, #[cfg(test)] c: u8 }
          impl A { fn a() {} #[cfg(test)] fn b() { { } } }
          #[cfg(test)] impl A { fn c() {} }
          #[cfg(test)] mod tests { struct B; impl super::A { fn d() {} } }",
-        &[("A", Some(1), 1)],
+        &[("A", 1)],
     );
 }
