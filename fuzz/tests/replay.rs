@@ -63,9 +63,10 @@ fn files(folder: &Path, into: &mut Vec<Vec<u8>>) {
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     for path in paths {
-        match path.is_dir() {
-            true => files(&path, into),
-            false => into.extend(fs::read(&path).ok()),
+        if path.is_dir() {
+            files(&path, into)
+        } else {
+            into.extend(fs::read(&path).ok())
         }
     }
 }

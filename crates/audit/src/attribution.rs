@@ -337,9 +337,10 @@ fn processors(subject: &Subject<'_>) -> String {
 fn processors_left(subject: &Subject<'_>) -> String {
     let (left, all) = (subject.server_cpus_left(), processors(subject));
     // What is written with two digits.
-    match (left * 100.0).round() < subject.server_cpus() as f64 * 100.0 {
-        true => format!("the {left:.2} that others left of {all}"),
-        false => all,
+    if (left * 100.0).round() < subject.server_cpus() as f64 * 100.0 {
+        format!("the {left:.2} that others left of {all}")
+    } else {
+        all
     }
 }
 

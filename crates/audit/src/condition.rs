@@ -298,14 +298,15 @@ impl Condition {
             (false, false) => Ruling::Passed,
             _ => Ruling::CannotTell,
         };
-        let text = match low == high {
-            true => self.shown(point),
-            false => format!(
+        let text = if low == high {
+            self.shown(point)
+        } else {
+            format!(
                 "{} ({} to {})",
                 self.shown(point),
                 self.shown(low),
                 self.shown(high)
-            ),
+            )
         };
         Held { ruling, text }
     }

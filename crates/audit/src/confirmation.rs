@@ -250,13 +250,15 @@ fn concluded(cause: &'static str, change: Change, rounds: &[Round]) -> Confirmat
     let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let apart = rounds.iter().map(|one| (one.again / one.base).ln().abs());
     let floor = apart.fold(FLOOR_MIN.ln_1p(), f64::max);
-    let is_beyond = match change.should_raise() {
-        true => least > floor,
-        false => most < -floor,
+    let is_beyond = if change.should_raise() {
+        least > floor
+    } else {
+        most < -floor
     };
-    let (answer, word) = match is_beyond {
-        true => (ConfirmAnswer::Confirmed, "confirmed"),
-        false => (ConfirmAnswer::NotConfirmed, "not confirmed"),
+    let (answer, word) = if is_beyond {
+        (ConfirmAnswer::Confirmed, "confirmed")
+    } else {
+        (ConfirmAnswer::NotConfirmed, "not confirmed")
     };
     let middle = median(&logs).unwrap_or(0.0).exp();
     let (low, high) = (least.exp(), most.exp());

@@ -80,15 +80,17 @@ fn lack_of(record: &Record, judged: &JudgedCell<'_>, number: Number) -> Lack {
         // Beyond the most of a plan without a rule, another number of rounds has to be planned.
         let is_planned = !has_rule && *more > most;
         let more = *more as usize;
-        let needed = match is_planned {
-            true => needed_among(more, more),
-            false => needed_of(&record.plan, more),
+        let needed = if is_planned {
+            needed_among(more, more)
+        } else {
+            needed_of(&record.plan, more)
         };
         more.saturating_sub(bad) >= needed
     };
-    let proposed = match is_final {
-        true => most,
-        false => ROUNDS_PROPOSED_MAX.max(most),
+    let proposed = if is_final {
+        most
+    } else {
+        ROUNDS_PROPOSED_MAX.max(most)
     };
     let enough = (begun + 1..=proposed).find(is_enough);
     enough.map_or(Lack::Else, Lack::Rounds)

@@ -168,9 +168,10 @@ impl<'c> Sides<'c> {
         if self.compared() == 0 {
             return None;
         }
-        match self.higher.is_empty() && self.lower.is_empty() {
-            true => self.alike(),
-            false => Some(self.apart()),
+        if self.higher.is_empty() && self.lower.is_empty() {
+            self.alike()
+        } else {
+            Some(self.apart())
         }
     }
 
@@ -181,9 +182,10 @@ impl<'c> Sides<'c> {
         let weight = |cells: &[&Comparison]| (cells.len(), Apart::of(cells).most);
         let higher = (second, self.higher.as_slice());
         let lower = (first, self.lower.as_slice());
-        match weight(higher.1) >= weight(lower.1) {
-            true => [higher, lower],
-            false => [lower, higher],
+        if weight(higher.1) >= weight(lower.1) {
+            [higher, lower]
+        } else {
+            [lower, higher]
         }
     }
 
@@ -198,9 +200,10 @@ impl<'c> Sides<'c> {
     fn apart(&self) -> Finding {
         let [(more, cells), (less, against)] = self.leading();
         let grade = grade_of_most(cells);
-        let mut text = match against.is_empty() {
-            true => self.sentence((more, less), cells) + &graded_otherwise(cells, grade),
-            false => self.mixed((more, cells), (less, against), grade),
+        let mut text = if against.is_empty() {
+            self.sentence((more, less), cells) + &graded_otherwise(cells, grade)
+        } else {
+            self.mixed((more, cells), (less, against), grade)
         };
         text += &self.rest();
         text += &causes(cells);
@@ -227,9 +230,12 @@ impl<'c> Sides<'c> {
         grade: Grade,
     ) -> String {
         let (apart, other) = (Apart::of(cells), Apart::of(against));
-        let spell = |apart: &Apart| match apart.times() {
-            true => format!("{apart} the"),
-            false => format!("{apart} more"),
+        let spell = |apart: &Apart| {
+            if apart.times() {
+                format!("{apart} the")
+            } else {
+                format!("{apart} more")
+            }
         };
         format!(
             "{more} and {less} differ by cell: {more} has {} {} {}{}{}, {less} {} in {}{}{}",
@@ -238,9 +244,10 @@ impl<'c> Sides<'c> {
             of_cells(cells.len(), self.compared()),
             bounds(cells),
             graded_otherwise(cells, grade),
-            match other.times() {
-                true => other.to_string(),
-                false => format!("{other} more"),
+            if other.times() {
+                other.to_string()
+            } else {
+                format!("{other} more")
             },
             against.len(),
             bounds(against),
@@ -317,9 +324,12 @@ impl<'c> Sides<'c> {
         let needed = self.undecided.iter().filter_map(|one| one.rounds_needed);
         let (within, beyond): (Vec<u32>, Vec<u32>) =
             needed.partition(|rounds| *rounds <= ROUNDS_PROPOSED_MAX);
-        let of = |cells: usize| match cells == self.compared() {
-            true => String::new(),
-            false => format!(" {cells} of them"),
+        let of = |cells: usize| {
+            if cells == self.compared() {
+                String::new()
+            } else {
+                format!(" {cells} of them")
+            }
         };
         let near = within.iter().max().map(|rounds| {
             let cells = of(within.len());
@@ -444,14 +454,18 @@ impl Apart {
 
 impl std::fmt::Display for Apart {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let spell = |ratio: f64| match self.times() {
-            true => times(ratio),
-            false => percent(ratio - 1.0),
+        let spell = |ratio: f64| {
+            if self.times() {
+                times(ratio)
+            } else {
+                percent(ratio - 1.0)
+            }
         };
         let (least, most) = (spell(self.least), spell(self.most));
-        match least == most {
-            true => out.write_str(&most),
-            false => write!(out, "{least} to {most}"),
+        if least == most {
+            out.write_str(&most)
+        } else {
+            write!(out, "{least} to {most}")
         }
     }
 }
@@ -464,9 +478,10 @@ fn times(ratio: f64) -> String {
         _ => 0,
     };
     let text = format!("{ratio:.digits$}");
-    let short = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => &text,
+    let short = if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &text
     };
     format!("{short}x")
 }
@@ -479,9 +494,10 @@ fn percent(share: f64) -> String {
 }
 
 fn of_cells(agreeing: usize, all: usize) -> String {
-    match agreeing == all {
-        true => format!("in {}", counted_cells(all)),
-        false => format!("in {agreeing} of {}", counted_cells(all)),
+    if agreeing == all {
+        format!("in {}", counted_cells(all))
+    } else {
+        format!("in {agreeing} of {}", counted_cells(all))
     }
 }
 

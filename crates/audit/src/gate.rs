@@ -275,21 +275,22 @@ impl Change {
     /// Turned so that worse is above 0.
     fn of(metric: Metric, point: f64, located: &Located, n: usize) -> Self {
         let (held, certain) = (&located.held, &located.certain);
-        match metric.more_is_better() {
-            true => Self {
+        if metric.more_is_better() {
+            Self {
                 point: -point,
                 low: -held.high,
                 high: -held.low,
                 certain: [-certain.high, -certain.low],
                 n,
-            },
-            false => Self {
+            }
+        } else {
+            Self {
                 point,
                 low: held.low,
                 high: held.high,
                 certain: [certain.low, certain.high],
                 n,
-            },
+            }
         }
     }
 

@@ -124,9 +124,12 @@ fn errors_of_each() -> f64 {
 fn farthest(what: &str, each: &[(&str, Figure)]) -> Option<Agreement> {
     let pairs = each.iter().enumerate().flat_map(|(place, one)| {
         let others = each[place + 1..].iter();
-        others.filter_map(move |other| match one.1.value < other.1.value {
-            true => of_two(what, *one, *other),
-            false => of_two(what, *other, *one),
+        others.filter_map(move |other| {
+            if one.1.value < other.1.value {
+                of_two(what, *one, *other)
+            } else {
+                of_two(what, *other, *one)
+            }
         })
     });
     pairs.max_by(|left, right| left.beyond().total_cmp(&right.beyond()))
@@ -137,14 +140,16 @@ fn farthest(what: &str, each: &[(&str, Figure)]) -> Option<Agreement> {
 fn of_two(what: &str, lower: (&str, Figure), upper: (&str, Figure)) -> Option<Agreement> {
     let ((least, lower), (most, upper)) = (lower, upper);
     let apart = (upper.value > 0.0).then(|| 1.0 - lower.value / upper.value)?;
-    let certain = match lower.high < upper.low {
-        true => 1.0 - lower.high / upper.low,
-        false => 0.0,
+    let certain = if lower.high < upper.low {
+        1.0 - lower.high / upper.low
+    } else {
+        0.0
     };
     let limit = GENERATORS_SHARE.max(apart - certain);
-    let level = match apart > limit {
-        true => Level::Suspect,
-        false => Level::Passed,
+    let level = if apart > limit {
+        Level::Suspect
+    } else {
+        Level::Passed
     };
     let percent = apart * 100.0;
     Some(Agreement {

@@ -252,9 +252,10 @@ fn section(page: &mut String, check: &Described) {
 }
 
 fn names(numbers: &[Number]) -> String {
-    let names: Vec<&str> = match numbers.len() == Number::ALL.len() {
-        true => vec!["all"],
-        false => numbers.iter().map(|number| number.name()).collect(),
+    let names: Vec<&str> = if numbers.len() == Number::ALL.len() {
+        vec!["all"]
+    } else {
+        numbers.iter().map(|number| number.name()).collect()
     };
     names.join(", ")
 }

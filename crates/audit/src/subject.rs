@@ -234,9 +234,10 @@ impl<'record> Subject<'record> {
     /// Text that follows "the server used 97 %".
     pub(crate) fn of_its_processors(&self) -> &'static str {
         // 99.5 % are 100 % in every text.
-        match self.server_cpus_left() < 0.995 * self.server_cpus() as f64 {
-            true => "of what others left of its processors",
-            false => "of its processors",
+        if self.server_cpus_left() < 0.995 * self.server_cpus() as f64 {
+            "of what others left of its processors"
+        } else {
+            "of its processors"
         }
     }
 }

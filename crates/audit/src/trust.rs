@@ -287,9 +287,10 @@ fn shared(record: &Record, contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     let (cpus, roles) = (record.machine.cpus, if proxied { 3 } else { 2 });
     let bounds = bounds(contenders);
     // As `bakeoff doctor` names them.
-    let who = match proxied {
-        true => "server, origin and load engine",
-        false => "server and load engine",
+    let who = if proxied {
+        "server, origin and load engine"
+    } else {
+        "server and load engine"
     };
     let what = if cpus == 1 { "processor" } else { "processors" };
     // Where roles are on several hosts, the check of each trial says what they share.
@@ -348,12 +349,12 @@ fn disturbed(record: &Record) -> Option<Weakness> {
             _ => "were disturbed, most",
         },
         what.source(),
-        match again {
-            true => "; disturbed blocks were repeated",
-            false if record.plan.rounds < REPEAT_FROM => {
-                "; blocks are repeated from three rounds on"
-            }
-            false => "",
+        if again {
+            "; disturbed blocks were repeated"
+        } else if record.plan.rounds < REPEAT_FROM {
+            "; blocks are repeated from three rounds on"
+        } else {
+            ""
         }
     );
     Some(weakness(what.name(), Level::Disturbed, text))

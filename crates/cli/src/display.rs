@@ -41,10 +41,11 @@ impl Display {
     /// `line_for` is what a log has a line for.
     pub(crate) fn new(standings: Standings, line_for: LineFor, redaction: Redaction) -> Self {
         Self {
-            face: match output::is_drawable() {
-                true => Face::Moving(Moving::new(standings)),
+            face: if output::is_drawable() {
+                Face::Moving(Moving::new(standings))
+            } else {
                 // A bar that is not drawn would hide everything all the same.
-                false => Face::Log(Log::new(standings, line_for)),
+                Face::Log(Log::new(standings, line_for))
             },
             began: Instant::now(),
             redaction,
@@ -171,9 +172,10 @@ fn waited(record: &TrialRecord) -> String {
         return String::new();
     };
     let took = spoken(Duration::from_secs_f64(asked.took_s));
-    match record.answers.iter().any(|it| it.when == When::After) {
-        true => format!("; its first answer after the load took {took}"),
-        false => format!("; no answer for {took} after the load, though the server lives"),
+    if record.answers.iter().any(|it| it.when == When::After) {
+        format!("; its first answer after the load took {took}")
+    } else {
+        format!("; no answer for {took} after the load, though the server lives")
     }
 }
 
@@ -210,18 +212,20 @@ pub(crate) fn step_name(step: Step) -> &'static str {
 
 /// How many there are at least and at most: `7 rounds`, `10 to 40 rounds`.
 pub(crate) fn counted_to(least: u64, most: u64, noun: &str) -> String {
-    match least == most {
-        true => counted(most, noun),
-        false => format!("{} to {}", count(least), counted(most, noun)),
+    if least == most {
+        counted(most, noun)
+    } else {
+        format!("{} to {}", count(least), counted(most, noun))
     }
 }
 
 /// How long something takes at least and at most: `about 5 s`, `about 15 min 0 s to 1 h 0 min`.
 pub(crate) fn about(least: Duration, most: Duration) -> String {
     let (least, most) = (spoken(least), spoken(most));
-    match least == most {
-        true => format!("about {most}"),
-        false => format!("about {least} to {most}"),
+    if least == most {
+        format!("about {most}")
+    } else {
+        format!("about {least} to {most}")
     }
 }
 

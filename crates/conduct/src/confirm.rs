@@ -186,17 +186,18 @@ impl<'p> Experiments<'p> {
     ) -> Option<(Trial, Pinning)> {
         let changed = experiment.changed.as_ref().ok()?;
         let is_changed = arm == 2;
-        let (mut contender, workload, pinning) = match is_changed {
-            true => (
+        let (mut contender, workload, pinning) = if is_changed {
+            (
                 changed.contender.clone(),
                 &changed.workload,
                 &changed.pinning,
-            ),
-            false => (
+            )
+        } else {
+            (
                 experiment.contender.clone(),
                 experiment.workload,
                 &self.plan.pinning,
-            ),
+            )
         };
         contender.name = match arm {
             0 => contender.name,

@@ -35,9 +35,10 @@ impl OwnCounters {
     pub(crate) fn find(server: &Running) -> Self {
         let places = places(&server.facts());
         let host = server.host().unwrap_or("localhost");
-        let mut addresses = match places.is_empty() {
-            true => Vec::new(),
-            false => server.listening(),
+        let mut addresses = if places.is_empty() {
+            Vec::new()
+        } else {
+            server.listening()
         };
         // Counters mostly have a port of their own, and the measured one may speak TLS.
         addresses.sort_by_key(|address| *address == server.address());
@@ -150,9 +151,10 @@ fn places(facts: &ServerFacts) -> Vec<(CounterSource, String)> {
 }
 
 fn without_comment(line: &str) -> &str {
-    match line.trim_start().starts_with('#') {
-        true => "",
-        false => line,
+    if line.trim_start().starts_with('#') {
+        ""
+    } else {
+        line
     }
 }
 

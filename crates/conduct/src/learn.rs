@@ -248,9 +248,10 @@ impl Found<'_> {
         notes.extend(self.no_pages());
         for (name, seen) in &self.seen {
             let Some(change) = &seen.change else { continue };
-            let compared = match change.is_length_kept {
-                true => "its status and its length are compared",
-                false => "only its status is compared",
+            let compared = if change.is_length_kept {
+                "its status and its length are compared"
+            } else {
+                "only its status is compared"
             };
             let (request, text) = (&self.name, &change.text);
             notes.push(format!(

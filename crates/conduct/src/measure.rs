@@ -240,9 +240,10 @@ impl Watch {
             self.step = Some(Step::WarmUp);
             on_event(Event::Step(Step::WarmUp));
         }
-        let lead = match self.proxied {
-            true => COUNTERS_LEAD_PROXIED,
-            false => COUNTERS_LEAD,
+        let lead = if self.proxied {
+            COUNTERS_LEAD_PROXIED
+        } else {
+            COUNTERS_LEAD
         };
         if now + lead >= start && !self.is_start_noted {
             self.is_start_noted = true;

@@ -134,9 +134,10 @@ pub fn allowed_cpus() -> Vec<usize> {
 /// on, or two without the engine, the origin has one of its own; the server's processors are the
 /// same in every workload, so that they compare.
 fn automatic(allowed: &[usize], here: RolesHere) -> Pinned {
-    let below = match here.engine {
-        true => allowed.len() / 2,
-        false => allowed.len(),
+    let below = if here.engine {
+        allowed.len() / 2
+    } else {
+        allowed.len()
     };
     if below == 0 {
         let all = allowed.to_vec();

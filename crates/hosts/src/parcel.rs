@@ -16,9 +16,10 @@ const PART_BYTES: usize = 8 << 20;
 /// Cuts what may be longer than a frame into files; even nothing is one. Put behind each other they
 /// are the same again.
 pub fn in_parts(bytes: &[u8]) -> Vec<Vec<u8>> {
-    match bytes.is_empty() {
-        true => vec![Vec::new()],
-        false => bytes.chunks(PART_BYTES).map(<[u8]>::to_vec).collect(),
+    if bytes.is_empty() {
+        vec![Vec::new()]
+    } else {
+        bytes.chunks(PART_BYTES).map(<[u8]>::to_vec).collect()
     }
 }
 

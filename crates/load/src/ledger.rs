@@ -521,9 +521,12 @@ impl Ledger {
         } else {
             self.window.end
         };
-        left.retain(|origin| match self.is_open_loop {
-            true => self.window.holds(origin.intended),
-            false => origin.began < at,
+        left.retain(|origin| {
+            if self.is_open_loop {
+                self.window.holds(origin.intended)
+            } else {
+                origin.began < at
+            }
         });
         left.retain(|origin| {
             let is_cut_off = self.is_open_loop && self.counts.clock.is_cut_off(origin.intended, at);

@@ -31,9 +31,10 @@ pub(crate) struct Lengths {
 
 impl Lengths {
     pub(crate) fn new(spec: &LoadSpec) -> Self {
-        let short_bytes_max = match spec.speaking.is_h3() {
-            true => QUIC_BYTES_MAX,
-            false => TCP_BYTES_MAX,
+        let short_bytes_max = if spec.speaking.is_h3() {
+            QUIC_BYTES_MAX
+        } else {
+            TCP_BYTES_MAX
         };
         let of = |exchange: &Exchange| match &exchange.body {
             _ if exchange.to_head_request => Length::Short,

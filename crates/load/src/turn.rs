@@ -101,10 +101,11 @@ impl<'a, D: Driver> Loop<'a, D> {
                 self.thread.agenda.progressed_at = self.turned;
             }
             let agenda = &self.thread.agenda;
-            let deadline = match has_begun_all {
-                true => agenda.progressed_at + patience,
+            let deadline = if has_begun_all {
+                agenda.progressed_at + patience
+            } else {
                 // The ramp's next connection comes first, or all of its gaps are over.
-                false => self.turned + CONNECT_NS_MAX,
+                self.turned + CONNECT_NS_MAX
             };
             if has_begun_all && (agenda.opening == 0 || deadline <= self.turned) {
                 break;

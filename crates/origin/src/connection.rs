@@ -261,9 +261,10 @@ impl<L: Link> Connection<L> {
 
     #[inline]
     fn send<B: Behaviour>(&mut self, shared: &mut Shared<'_, B>, mut output: Output) -> Sent {
-        let rest = match B::ACTS {
-            true => shared.answers.rest::<true>(&output),
-            false => shared.answers.rest::<false>(&output),
+        let rest = if B::ACTS {
+            shared.answers.rest::<true>(&output)
+        } else {
+            shared.answers.rest::<false>(&output)
         };
         match self.link.send(&mut shared.room, rest) {
             Ok(written) => {

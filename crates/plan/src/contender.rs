@@ -227,13 +227,15 @@ impl Contender {
             return None;
         };
         let name = &self.name;
-        let fresh = match running.fresh.is_empty() {
-            true => "it is not a fresh server in each round, and keeps its caches",
-            false => "`fresh` ran before each trial instead of a new start",
+        let fresh = if running.fresh.is_empty() {
+            "it is not a fresh server in each round, and keeps its caches"
+        } else {
+            "`fresh` ran before each trial instead of a new start"
         };
-        let place = match running.url.is_on_this_machine() {
-            true => "",
-            false => "; it is on another host, so the network is part of what is measured",
+        let place = if running.url.is_on_this_machine() {
+            ""
+        } else {
+            "; it is on another host, so the network is part of what is measured"
         };
         Some(format!(
             "{name} ran already at {}: {fresh}; bakeoff pinned it to no processors{place}",

@@ -353,9 +353,10 @@ fn own_file(table: &ContenderTable, config: &ConfigSource) -> Result<(), (&'stat
         let fix = "name a file in `config`, as ./Caddyfile and no bare word, or use `overlay`";
         return Err(("replace", Fault::new(problem, fix)));
     }
-    match table.replace.iter().any(|it| it.from.trim().is_empty()) {
-        true => Err(("replace", empty("from"))),
-        false => Ok(()),
+    if table.replace.iter().any(|it| it.from.trim().is_empty()) {
+        Err(("replace", empty("from")))
+    } else {
+        Ok(())
     }
 }
 

@@ -412,9 +412,10 @@ pub(crate) fn target(path: &str) -> Result<(), Fault> {
 fn header(written: &HeaderText) -> Result<(String, String), Fault> {
     let line = &written.line;
     // What is secret is not repeated on a terminal.
-    let shown = match written.secret {
-        true => "a header with `secret = true`".to_owned(),
-        false => format!("`{}`", line.escape_debug()),
+    let shown = if written.secret {
+        "a header with `secret = true`".to_owned()
+    } else {
+        format!("`{}`", line.escape_debug())
     };
     let split = line
         .split_once(':')

@@ -47,14 +47,15 @@ impl Member {
         let stat = KeptFile::open(format!("/proc/{process}/stat")).ok()?;
         let last = parse::process_stat(stat.read(buffer)?)?;
         let clock_ns = clock_ns(process)?;
-        let base = match from_start {
-            true => Base {
+        let base = if from_start {
+            Base {
                 clock_ns,
                 own: last.own,
                 reaped: last.reaped,
                 major_faults: last.major_faults,
-            },
-            false => Base::default(),
+            }
+        } else {
+            Base::default()
         };
         let (own, ended, ended_base) = Default::default();
         let mut member = Self {

@@ -257,11 +257,11 @@ impl Tree {
         };
         // A reading that fails, or steps of 10 ms, must not make used time shrink.
         self.cpu = self.cpu.at_least(&cpu);
-        let busiest = match depth.last || depth.index.is_multiple_of(THREADS_EVERY) {
-            true => self
-                .threads
-                .look(&self.members, at_s, &mut self.path, buffer),
-            false => None,
+        let busiest = if depth.last || depth.index.is_multiple_of(THREADS_EVERY) {
+            self.threads
+                .look(&self.members, at_s, &mut self.path, buffer)
+        } else {
+            None
         };
         self.read_open_files(depth);
         let living = || self.members.iter().filter(|member| !member.last.zombie);
@@ -271,9 +271,10 @@ impl Tree {
             cpu_user_s: seconds(self.cpu.user_ns),
             cpu_system_s: seconds(self.cpu.system_ns),
             rss_bytes: living().map(|member| member.last.rss_pages * page).sum(),
-            pss_bytes: match depth.pss || depth.last {
-                true => living().map(|member| member.pss_bytes(buffer)).sum(),
-                false => None,
+            pss_bytes: if depth.pss || depth.last {
+                living().map(|member| member.pss_bytes(buffer)).sum()
+            } else {
+                None
             },
             processes: living().count() as u32,
             threads: living().map(|member| member.last.threads).sum(),

@@ -190,9 +190,10 @@ fn of_tokens(tokens: Vec<String>) -> Meaning {
     if let Some(quantity) = shortest_or_minutes(&tokens) {
         return Meaning::Doubtful(quantity, "in minutes, or the shortest of several");
     }
-    let (tokens, unit) = match is_shortest(&tokens) {
-        true => (tokens.iter().map(|one| one.to_lowercase()).collect(), None),
-        false => unit_apart(tokens),
+    let (tokens, unit) = if is_shortest(&tokens) {
+        (tokens.iter().map(|one| one.to_lowercase()).collect(), None)
+    } else {
+        unit_apart(tokens)
     };
     let all: Vec<&str> = tokens.iter().map(String::as_str).collect();
     if let Some(Unit::PerS(_)) = unit {
@@ -208,9 +209,10 @@ fn of_tokens(tokens: Vec<String>) -> Meaning {
             "data",
             "transfer rate",
         ];
-        return match known.contains(&all.join(" ").as_str()) {
-            true => Meaning::Known(Quantity::BytesRate, unit),
-            false => Meaning::Unknown,
+        return if known.contains(&all.join(" ").as_str()) {
+            Meaning::Known(Quantity::BytesRate, unit)
+        } else {
+            Meaning::Unknown
         };
     }
     let joined = all.join(" ");

@@ -193,9 +193,10 @@ fn column(
         is_of_wrk: matches!(meaning(name), Meaning::Ambiguous(BYTES_OR_FAILED)),
     };
     let needs_unit = column.unit.is_none() && !quantity.units().is_empty();
-    match needs_unit && !cells().all(|cell| says_unit(cell, quantity)) {
-        true => Err(without_unit(name, quantity)),
-        false => Ok(column),
+    if needs_unit && !cells().all(|cell| says_unit(cell, quantity)) {
+        Err(without_unit(name, quantity))
+    } else {
+        Ok(column)
     }
 }
 

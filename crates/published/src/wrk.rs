@@ -119,9 +119,10 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
 /// What became of the requests, of those answered, those with a wrong status, and errors.
 fn counts(answered: f64, wrong: f64, errors: &Errors, is_wrk2: bool) -> Counts {
     let unanswered = errors.unanswered;
-    let late = match is_wrk2 {
-        true => 0.0,
-        false => errors.timeouts.min(answered),
+    let late = if is_wrk2 {
+        0.0
+    } else {
+        errors.timeouts.min(answered)
     };
     let ended = answered + unanswered;
     let failed = (wrong + unanswered + late).min(ended);

@@ -180,9 +180,10 @@ fn worst_steal(trial: &TrialRecord) -> Option<f64> {
 pub fn foreign_cpus(trial: &TrialRecord) -> Option<Foreign> {
     let window_s = window_s(trial)?;
     let used = Used::of(trial, 0.0, window_s)?;
-    let shares = match interrupts_apart(trial, &used)? {
-        true => window_shares(&trial.usage, window_s, programs)?,
-        false => window_shares(&trial.usage, window_s, busy)?,
+    let shares = if interrupts_apart(trial, &used)? {
+        window_shares(&trial.usage, window_s, programs)?
+    } else {
+        window_shares(&trial.usage, window_s, busy)?
     };
     Some(Foreign {
         machine: sum(&shares) - used.all(),

@@ -361,9 +361,10 @@ impl Record {
             plan,
             machine,
             trials: read_trials(path)?,
-            confirming: match is_record(&within)? {
-                true => read_trials(&within)?,
-                false => Vec::new(),
+            confirming: if is_record(&within)? {
+                read_trials(&within)?
+            } else {
+                Vec::new()
             },
             is_copy: path.join(COPY_FILE).exists(),
         })

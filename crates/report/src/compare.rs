@@ -367,15 +367,18 @@ struct Sides {
 }
 
 fn drawn(rows: Vec<GateRow>, gates: &Gates, sides: Sides) -> Compare {
-    let ruling = match gates.is_empty() {
+    let ruling = if gates.is_empty() {
         // Without a gate it holds where any difference is known.
-        true if rows.iter().any(|row| row.worse.is_some()) => Ruling::Shown,
-        true => Ruling::CannotTell,
-        // What the baseline has is to be held against, too.
-        false if sides.not_compared.iter().any(|it| it.only_in == "first") => {
-            worst_ruling(&rows).max(Ruling::CannotTell)
+        if rows.iter().any(|row| row.worse.is_some()) {
+            Ruling::Shown
+        } else {
+            Ruling::CannotTell
         }
-        false => worst_ruling(&rows),
+    } else if sides.not_compared.iter().any(|it| it.only_in == "first") {
+        // What the baseline has is to be held against, too.
+        worst_ruling(&rows).max(Ruling::CannotTell)
+    } else {
+        worst_ruling(&rows)
     };
     let mut compare = Compare {
         schema: COMPARE_SCHEMA,

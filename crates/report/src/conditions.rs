@@ -62,9 +62,10 @@ fn drawn(conditions: &[Condition], found: &[(&Condition, String, Held)]) -> Cond
                 Ruling::Breached => "breached",
                 _ => "cannot tell",
             };
-            let place = match place.is_empty() {
-                true => String::new(),
-                false => format!(" {place}:"),
+            let place = if place.is_empty() {
+                String::new()
+            } else {
+                format!(" {place}:")
             };
             lines.push(plain(&format!("{what}: {condition}:{place} {}", held.text)));
         }

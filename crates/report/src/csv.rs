@@ -41,9 +41,10 @@ fn names(table: &Table) -> Vec<String> {
     let wanted = wanted(table).filter(|(_, is_wanted)| *is_wanted);
     let names = |column: &Column| {
         let name = &column.name;
-        match column.ends {
-            true => vec![name.clone(), format!("{name}_low"), format!("{name}_high")],
-            false => vec![name.clone()],
+        if column.ends {
+            vec![name.clone(), format!("{name}_low"), format!("{name}_high")]
+        } else {
+            vec![name.clone()]
         }
     };
     wanted.flat_map(|(column, _)| names(column)).collect()

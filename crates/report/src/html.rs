@@ -146,9 +146,12 @@ fn table(out: &mut String, table: &Table) {
     let shown: Vec<usize> = (0..table.columns.len())
         .filter(|index| table.columns[*index].extent <= Extent::Full)
         .collect();
-    let class = |index: usize| match table.columns[index].unit.is_numeric() {
-        true => " class=\"n\"",
-        false => "",
+    let class = |index: usize| {
+        if table.columns[index].unit.is_numeric() {
+            " class=\"n\""
+        } else {
+            ""
+        }
     };
     out.push_str("<table>\n");
     if !table.title.is_empty() {

@@ -177,9 +177,10 @@ fn sample(out: &mut String, name: &str, labels: &[(&str, &str)], value: impl Dis
         .iter()
         .map(|(key, value)| format!("{key}=\"{}\"", escaped(value)))
         .collect();
-    let labels = match labels.is_empty() {
-        true => String::new(),
-        false => format!("{{{}}}", labels.join(",")),
+    let labels = if labels.is_empty() {
+        String::new()
+    } else {
+        format!("{{{}}}", labels.join(","))
     };
     let _ = writeln!(out, "{name}{labels} {value}");
 }

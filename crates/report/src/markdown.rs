@@ -222,9 +222,10 @@ fn escaped_line(text: &str) -> String {
         0 => matches!(behind, Some('#' | '-' | '+' | '=')),
         _ => matches!(behind, Some('.' | ')')) && text[digits + 1..].starts_with([' ', '\t']),
     };
-    match begins_block {
-        true => format!("{}\\{}", &text[..digits], escaped(&text[digits..])),
-        false => escaped(text),
+    if begins_block {
+        format!("{}\\{}", &text[..digits], escaped(&text[digits..]))
+    } else {
+        escaped(text)
     }
 }
 

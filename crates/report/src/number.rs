@@ -24,9 +24,10 @@ pub fn digits(value: f64) -> String {
 /// The same without zeros at the end, for figures that somebody chose: `1.6`, `50`, `1,204`.
 pub fn trimmed(value: f64) -> String {
     let text = digits(value);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 

@@ -142,9 +142,10 @@ fn is_large(value: &Value) -> bool {
 }
 
 fn list(head: &str, items: &[String]) -> String {
-    match items.is_empty() {
-        true => format!("[{head}]"),
-        false => format!("[{head},{}]", items.join(",")),
+    if items.is_empty() {
+        format!("[{head}]")
+    } else {
+        format!("[{head},{}]", items.join(","))
     }
 }
 

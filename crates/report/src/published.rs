@@ -108,9 +108,10 @@ fn not_checked(audit: &Audit) -> Vec<String> {
         }
     }
     let line = |(missing, rows, codes): &(&str, usize, Vec<&str>)| {
-        let of = match *rows == audit.rows.len() {
-            true => String::new(),
-            false => format!(", in {rows} of {} rows", audit.rows.len()),
+        let of = if *rows == audit.rows.len() {
+            String::new()
+        } else {
+            format!(", in {rows} of {} rows", audit.rows.len())
         };
         let needs = if codes.len() == 1 { "needs" } else { "need" };
         format!("{}: {needs} {missing}{of}", codes.join(", "))
@@ -129,13 +130,13 @@ fn in_flight(row: &AuditedRow) -> String {
 
 /// Columns that are taken as names; one may have none itself.
 fn unknown_columns(audit: &Audit) -> Vec<String> {
-    let names = audit
-        .unknown_columns
-        .iter()
-        .map(|name| match name.is_empty() {
-            true => "(no name)".to_owned(),
-            false => crate::safe::plain(name),
-        });
+    let names = audit.unknown_columns.iter().map(|name| {
+        if name.is_empty() {
+            "(no name)".to_owned()
+        } else {
+            crate::safe::plain(name)
+        }
+    });
     names.collect()
 }
 

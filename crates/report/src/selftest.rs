@@ -153,9 +153,10 @@ impl Doubts {
             0 => "none".to_owned(),
             runs => runs.to_string(),
         };
-        let by = match self.by.is_empty() {
-            true => String::new(),
-            false => format!(", by {}", most_frequent(&self.by)),
+        let by = if self.by.is_empty() {
+            String::new()
+        } else {
+            format!(", by {}", most_frequent(&self.by))
         };
         (self.undisturbed > 0).then(|| {
             format!(

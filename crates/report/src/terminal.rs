@@ -213,9 +213,10 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
             _ => &[],
         })
         .collect();
-    let most = match options.full {
-        true => usize::MAX,
-        false => TRUST_LINES_MOST,
+    let most = if options.full {
+        usize::MAX
+    } else {
+        TRUST_LINES_MOST
     };
     let mut reported = Vec::new();
     let mut left = reasons.len();
@@ -349,18 +350,20 @@ fn summed_up(rows: &[RatioRow]) -> [String; 3] {
     let noun = if points.len() == 1 { "ratio" } else { "ratios" };
     let count = format!("{} {noun}", points.len());
     let [least, most] = [least, most].map(|end| format!("{}x", Unit::Ratio.show(end)));
-    let range = match least == most {
-        true => format!("{count}, {least}"),
-        false => format!("{count}, {least} to {most}"),
+    let range = if least == most {
+        format!("{count}, {least}")
+    } else {
+        format!("{count}, {least} to {most}")
     };
     let marks: Vec<String> = marks
         .iter()
         .map(|(mark, n)| format!("{n} {mark}"))
         .collect();
-    let whole = match marks.is_empty() {
+    let whole = if marks.is_empty() {
         // That they are not ranked must not be taken for room that there was not.
-        true => format!("{range} {NO_MARK}"),
-        false => format!("{range} ({})", marks.join(", ")),
+        format!("{range} {NO_MARK}")
+    } else {
+        format!("{range} ({})", marks.join(", "))
     };
     [whole, range, count]
 }

@@ -122,9 +122,10 @@ fn holes(cells: &[Cell]) -> Vec<String> {
             }
         }
         for (reason, names) in reasons {
-            let whose = match names.len() == reported.len() {
-                true => String::new(),
-                false => format!(" of {}", names.join(", ")),
+            let whose = if names.len() == reported.len() {
+                String::new()
+            } else {
+                format!(" of {}", names.join(", "))
             };
             let text = format!("no {title}{whose}: {}", plain(reason));
             lines.extend(folded(&text, "", WIDTH));
@@ -139,9 +140,10 @@ fn counts<K: Display>(all: &BTreeMap<K, u64>) -> String {
         .iter()
         .map(|(key, n)| format!("{key}:{}", count(*n)))
         .collect();
-    match pairs.is_empty() {
-        true => "none".into(),
-        false => pairs.join(" "),
+    if pairs.is_empty() {
+        "none".into()
+    } else {
+        pairs.join(" ")
     }
 }
 

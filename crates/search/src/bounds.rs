@@ -161,12 +161,11 @@ impl Rates {
         let Some(width) = width_before else {
             return DOUBLE;
         };
-        let steps = match upwards {
-            true => self.of_class(stage, Class::Lower).count(),
-            false => {
-                let spoiled = self.spoiled_by(1, self.bounds(stage)).count();
-                self.of_class(stage, Class::Upper).count() + spoiled
-            }
+        let steps = if upwards {
+            self.of_class(stage, Class::Lower).count()
+        } else {
+            let spoiled = self.spoiled_by(1, self.bounds(stage)).count();
+            self.of_class(stage, Class::Upper).count() + spoiled
         };
         let steps = steps.clamp(1, 16) as i32;
         (1.0 + width * 2.0_f64.powi(steps - 1)).min(DOUBLE)

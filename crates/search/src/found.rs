@@ -456,9 +456,10 @@ fn why_capped(progress: &Progress<'_>, cap: f64, upper: Option<f64>, kept: &Kept
         Some(upper) => format!("between {} and {} requests/s", shown(cap), shown(upper)),
         None => format!("from {} requests/s on", shown(cap)),
     };
-    let confirming = match kept.is_spoiled() {
-        true => " and in the confirming trials",
-        false => "",
+    let confirming = if kept.is_spoiled() {
+        " and in the confirming trials"
+    } else {
+        ""
     };
     format!("{range}{confirming} the load engine was too late or too busy{beside}")
 }

@@ -285,9 +285,10 @@ impl<'s> Progress<'s> {
             return 0.0;
         }
         let confirm_s = self.search.confirm.as_secs_f64();
-        let confirming = match confirm_s > 0.0 {
-            true => 2.0 * f64::from(CONFIRMING) * to_confirm as f64,
-            false => 0.0,
+        let confirming = if confirm_s > 0.0 {
+            2.0 * f64::from(CONFIRMING) * to_confirm as f64
+        } else {
+            0.0
         };
         let curve = self.search.curve.len() as f64 * self.cost_s(self.load.duration_s);
         (confirming * self.cost_s(confirm_s) + curve).min(self.budget.seconds / 2.0)

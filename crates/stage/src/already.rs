@@ -235,14 +235,16 @@ impl Stage {
         let first = workload.requests.first();
         let expectation = Expectation::of(first, workload.protocol, Trust::Anything, host.clone());
         // What was made fresh may still be starting.
-        let within = match running.fresh.is_empty() {
-            true => Duration::ZERO,
-            false => within,
+        let within = if running.fresh.is_empty() {
+            Duration::ZERO
+        } else {
+            within
         };
         let (address, answer) = answered(running, &expectation, within)?;
-        let transport = match workload.protocol.is_h3() {
-            true => Transport::Udp,
-            false => Transport::Tcp,
+        let transport = if workload.protocol.is_h3() {
+            Transport::Udp
+        } else {
+            Transport::Tcp
         };
         let already = Already::at(address, transport);
         let binary = already.program();
@@ -282,9 +284,10 @@ fn suits(running: &RunningUrl, workload: &Workload) -> Result<(), StageError> {
     if running.url.is_secure == protocol.is_secure() {
         return Ok(());
     }
-    let (scheme, fix) = match running.url.is_secure {
-        true => ("https", "h1-tls, h2 or h3"),
-        false => ("http", "h1 or h2c"),
+    let (scheme, fix) = if running.url.is_secure {
+        ("https", "h1-tls, h2 or h3")
+    } else {
+        ("http", "h1 or h2c")
     };
     let reason = format!(
         "{} is {scheme}, and is asked over {}: choose {fix} with --protocol, or another URL",

@@ -129,9 +129,10 @@ fn ask(
     let end = loop {
         if let Some(status) = running.ended()? {
             // One that was quick to write too much would pass otherwise.
-            break match length() > OUTPUT_BYTES_MAX {
-                true => End::TooLong,
-                false => End::Itself(status),
+            break if length() > OUTPUT_BYTES_MAX {
+                End::TooLong
+            } else {
+                End::Itself(status)
             };
         }
         if let Some(end) = cut_short() {

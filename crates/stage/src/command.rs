@@ -102,21 +102,21 @@ pub fn check_command(own: &OwnCommand) -> Result<(), StageError> {
     if program.contains('/') && beside.is_file() && !is_executable(&beside) {
         return fail(Cause::NotExecutable { program });
     }
-    let is_there = match program.contains('/') {
-        true => is_executable(&beside),
-        false => {
-            let folders = path.iter().flat_map(std::env::split_paths);
-            folders
-                .map(|folder| own.folder.join(folder).join(&program))
-                .any(|path| is_executable(&path))
-        }
+    let is_there = if program.contains('/') {
+        is_executable(&beside)
+    } else {
+        let folders = path.iter().flat_map(std::env::split_paths);
+        folders
+            .map(|folder| own.folder.join(folder).join(&program))
+            .any(|path| is_executable(&path))
     };
-    match is_there {
-        true => Ok(()),
-        false => fail(Cause::NoProgram {
+    if is_there {
+        Ok(())
+    } else {
+        fail(Cause::NoProgram {
             program,
             folder: own.folder.clone(),
-        }),
+        })
     }
 }
 
@@ -137,9 +137,10 @@ pub(crate) fn run_fresh(line: &str, folder: &Path, log_folder: &Path) -> Result<
     let output = bounded::run(&command, &question);
     let output = output.map_err(|cause| fail(cause.to_string()))?;
     write(&log_folder.join("fresh.log"), &output.text)?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(fail(output.status.to_string()).with_message(output.text.trim_end())),
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(fail(output.status.to_string()).with_message(output.text.trim_end()))
     }
 }
 
@@ -192,9 +193,10 @@ impl Starting<'_> {
         let awaited = Awaited {
             expectation: &expectation,
             identity: None,
-            transport: match self.workload.protocol.is_h3() {
-                true => Transport::Udp,
-                false => Transport::Tcp,
+            transport: if self.workload.protocol.is_h3() {
+                Transport::Udp
+            } else {
+                Transport::Tcp
             },
             ip,
             // A command that is not given the port by name may have one of its own. One that uses

@@ -101,9 +101,12 @@ impl Expectation {
     pub(crate) fn ask(&self, address: SocketAddr, limit: Duration) -> io::Result<Answer> {
         let answer = self.exchange(address, Instant::now() + limit);
         // What is cut short fails wherever it is.
-        answer.map_err(|cause| match host::is_interrupted() {
-            true => host::interrupted(),
-            false => cause,
+        answer.map_err(|cause| {
+            if host::is_interrupted() {
+                host::interrupted()
+            } else {
+                cause
+            }
         })
     }
 

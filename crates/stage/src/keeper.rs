@@ -230,9 +230,10 @@ enum Guarded {
 fn start_guard(launch: &Launch, namespace: bool) -> io::Result<Guarded> {
     let (from_keeper, channel) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     // It takes a privilege. Without it the guard is a subreaper, and no less attentive.
-    let way_back = match namespace {
-        true => kernel::enter_namespace().ok(),
-        false => None,
+    let way_back = if namespace {
+        kernel::enter_namespace().ok()
+    } else {
+        None
     };
     let forked = kernel::fork()?;
     match forked {

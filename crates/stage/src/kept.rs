@@ -373,9 +373,10 @@ impl Kept {
     pub(crate) fn end(&mut self) {
         self.control = None;
         self.wake();
-        let limit = match host::is_interrupted() {
-            true => HURRIED_FORCE,
-            false => FORCE_LIMIT,
+        let limit = if host::is_interrupted() {
+            HURRIED_FORCE
+        } else {
+            FORCE_LIMIT
         };
         let end = Instant::now() + limit;
         let ended_well = loop {

@@ -215,9 +215,10 @@ impl Awaited<'_> {
             return Ok(());
         };
         let port = self.port.or(self.likely);
-        match port.is_some_and(|port| listeners::has_hidden_owner(self.transport, port)) {
-            true => Err(self.error(hidden::cause(pid))),
-            false => Ok(()),
+        if port.is_some_and(|port| listeners::has_hidden_owner(self.transport, port)) {
+            Err(self.error(hidden::cause(pid)))
+        } else {
+            Ok(())
         }
     }
 
@@ -293,9 +294,10 @@ fn choose(
         return addresses;
     }
     let since = listens_since.get_or_insert_with(Instant::now);
-    match since.elapsed() < LIKELY_FOR {
-        true => BTreeSet::new(),
-        false => addresses,
+    if since.elapsed() < LIKELY_FOR {
+        BTreeSet::new()
+    } else {
+        addresses
     }
 }
 

@@ -64,9 +64,10 @@ fn make_folder(parent: &Path) -> io::Result<PathBuf> {
     let me = rustix::process::getpid();
     let started = tree::started(me).unwrap_or_default();
     // A server that gives up root must be able to enter it, but nobody needs to list it.
-    let mode = match rustix::process::geteuid().is_root() {
-        true => 0o711,
-        false => 0o700,
+    let mode = if rustix::process::geteuid().is_root() {
+        0o711
+    } else {
+        0o700
     };
     let mut tried = 0;
     loop {

@@ -298,11 +298,10 @@ impl Running {
                 work.connections = Some(repeated.connections);
                 work.certificate = repeated.certificate;
                 // Of processes that nobody sees, it is not known what they write.
-                match self.kept.pids().is_empty() {
-                    true => {
-                        work.unknown.insert("grown".to_owned(), why_unseen);
-                    }
-                    false => work.grown = Some(self.grown_since(&before)),
+                if self.kept.pids().is_empty() {
+                    work.unknown.insert("grown".to_owned(), why_unseen);
+                } else {
+                    work.grown = Some(self.grown_since(&before))
                 }
             }
             Err(cause) => {
@@ -347,16 +346,18 @@ impl Running {
     /// When a process or a listening socket is left; everything was tried by then.
     pub fn stop(mut self) -> Result<StopFacts, StageError> {
         let began = Instant::now();
-        let before = match self.is_kept() {
-            true => self.kept.pids(),
-            false => Vec::new(),
+        let before = if self.is_kept() {
+            self.kept.pids()
+        } else {
+            Vec::new()
         };
         let sockets = listeners::held_by(&before);
         let gone = self.kept.stop(&self.ending.signal, self.ending.grace);
         let took_s = began.elapsed().as_secs_f64();
-        let running = match self.is_kept() {
-            true => self.kept.pids(),
-            false => Vec::new(),
+        let running = if self.is_kept() {
+            self.kept.pids()
+        } else {
+            Vec::new()
         };
         let running = running.iter();
         let mut left: Vec<String> = running

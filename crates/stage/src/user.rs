@@ -263,9 +263,10 @@ impl Closed {
 /// What keeps bakeoff's own user from a file or folder at an absolute path.
 pub(crate) fn keeps_out(path: &Path) -> Option<Closed> {
     let is_closed = |step: &&Path| {
-        let wanted = match step.is_dir() {
-            true => Access::EXEC_OK,
-            false => Access::READ_OK,
+        let wanted = if step.is_dir() {
+            Access::EXEC_OK
+        } else {
+            Access::READ_OK
         };
         rustix::fs::access(*step, wanted) == Err(Errno::ACCESS)
     };

@@ -44,9 +44,10 @@ impl Attempt {
 
     /// Trials of contenders and controls whose numbers something disturbed.
     fn lost(&self) -> usize {
-        match self.has_drifted {
-            true => self.entrants,
-            false => self.disturbed,
+        if self.has_drifted {
+            self.entrants
+        } else {
+            self.disturbed
         }
     }
 }

@@ -124,9 +124,10 @@ pub fn cells(record: &Record) -> Vec<Cell<'_>> {
             trials: Vec::new(),
             set_aside: Vec::new(),
         });
-        match accepted.holds(trial) {
-            true => cell.trials.push(trial),
-            false => cell.set_aside.push(trial),
+        if accepted.holds(trial) {
+            cell.trials.push(trial)
+        } else {
+            cell.set_aside.push(trial)
         }
     }
     let mut cells: Vec<Cell<'_>> = found.into_values().collect();

@@ -120,9 +120,12 @@ impl Scale {
     /// For each pair of a family, by how many rounds each has.
     pub(crate) fn each(rounds: &[usize]) -> Vec<Self> {
         let is_even = rounds.windows(2).all(|two| two[0] == two[1]);
-        let scale = |rounds: &usize| match is_even {
-            true => Self::Plain,
-            false => Self::Deviate(rounds.saturating_sub(1) as f64),
+        let scale = |rounds: &usize| {
+            if is_even {
+                Self::Plain
+            } else {
+                Self::Deviate(rounds.saturating_sub(1) as f64)
+            }
         };
         rounds.iter().map(scale).collect()
     }
@@ -236,9 +239,12 @@ impl Column {
         let beyond = |log: &f64| sign * log - floor;
         let squares: f64 = pair.logs.iter().map(|log| beyond(log).powi(2)).sum();
         let largest = (squares * pair.len() as f64).sqrt();
-        let scaled = |log: &f64| match largest > 0.0 {
-            true => beyond(log) / largest,
-            false => 0.0,
+        let scaled = |log: &f64| {
+            if largest > 0.0 {
+                beyond(log) / largest
+            } else {
+                0.0
+            }
         };
         let rounds = pair.rounds.iter().copied();
         Self {

@@ -40,9 +40,10 @@ pub fn half_width(ratio: &crate::Estimate) -> f64 {
 /// needed.
 pub fn rounds_clear_of_one(ratio: &crate::Estimate) -> Option<u32> {
     let point = ratio.point.ln();
-    let near = match point > 0.0 {
-        true => ratio.low.ln(),
-        false => ratio.high.ln(),
+    let near = if point > 0.0 {
+        ratio.low.ln()
+    } else {
+        ratio.high.ln()
     };
     let reach = (point - near).abs() * (1.0 + NORMAL_80 / NORMAL_975);
     let rounds = (ratio.n as f64 * (reach / point).powi(2)).ceil();

@@ -295,9 +295,10 @@ impl Chances {
             (one.chance(stays.0) / STAYING).min(1.0),
             (other.chance(returns.0) / (1.0 - STAYING)).min(1.0),
         );
-        match stays_chance <= returns_chance {
-            true => (stays_chance, vec![stays.1]),
-            false => (returns_chance, returns.1.to_vec()),
+        if stays_chance <= returns_chance {
+            (stays_chance, vec![stays.1])
+        } else {
+            (returns_chance, returns.1.to_vec())
         }
     }
 

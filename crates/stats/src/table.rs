@@ -87,9 +87,10 @@ pub fn look(pairs: &[Paired], blocks: &[usize], floor: f64, seed: u64) -> Vec<Se
         let pooled_alone = pool
             .and_then(|pool| pool.p_value_alone(pair, floor))
             .unwrap_or(1.0);
-        let (up, down) = match pair.mean() > 0.0 {
-            true => (pooled, 1.0),
-            false => (1.0, pooled),
+        let (up, down) = if pair.mean() > 0.0 {
+            (pooled, 1.0)
+        } else {
+            (1.0, pooled)
         };
         let by_flips = many(&pair).then(|| tested.next()).flatten();
         match by_flips {

@@ -132,9 +132,10 @@ fn little(subject: &Subject<'_>, clients: f64, starved: &Check) -> Check {
         1 => "clients",
         _ => "streams",
     };
-    let beside = match setting_up >= 0.05 {
-        true => format!(" and {setting_up:.1} connections being set up"),
-        false => String::new(),
+    let beside = if setting_up >= 0.05 {
+        format!(" and {setting_up:.1} connections being set up")
+    } else {
+        String::new()
     };
     let text = format!(
         "rate x latency = {in_flight:.1} requests in flight{beside} for {clients:.0} {who} \
@@ -239,19 +240,18 @@ fn little_open(subject: &Subject<'_>) -> Option<Check> {
     let text = format!(
         "rate x latency = {expected:.2} requests in flight, and {seen:.2} were seen on average"
     );
-    let check = match gap.abs() <= limit {
-        true => Check::passed(Code::Little, text),
-        false => {
-            let numbers = [
-                (Number::Rate, Level::Passed),
-                (Number::Latency, Level::Suspect),
-            ];
-            Check::graded(
-                Code::Little,
-                numbers,
-                format!("{text}: they contradict each other"),
-            )
-        }
+    let check = if gap.abs() <= limit {
+        Check::passed(Code::Little, text)
+    } else {
+        let numbers = [
+            (Number::Rate, Level::Passed),
+            (Number::Latency, Level::Suspect),
+        ];
+        Check::graded(
+            Code::Little,
+            numbers,
+            format!("{text}: they contradict each other"),
+        )
     };
     Some(check.figures(gap, limit))
 }
@@ -309,9 +309,10 @@ fn origin_asked(subject: &Subject<'_>) -> Check {
     let in_flight = f64::from(load.clients()) * f64::from(load.streams);
     let measured_s = subject.result.measured_s;
     // A window without a length has no rate.
-    let read_late = match measured_s > 0.0 {
-        true => ORIGIN_READ_S / measured_s * completed,
-        false => 0.0,
+    let read_late = if measured_s > 0.0 {
+        ORIGIN_READ_S / measured_s * completed
+    } else {
+        0.0
     };
     let edge = in_flight + read_late;
     let asked_n = count(origin.requests);
@@ -397,9 +398,10 @@ fn server_counted(subject: &Subject<'_>) -> Option<Check> {
         (true, None) => format!("{text}: they contradict each other"),
         (false, None) => text,
     };
-    let check = match few || many || strangers.is_some() {
-        true => Check::new(Code::ServerCounted, Level::Suspect, text),
-        false => Check::passed(Code::ServerCounted, text),
+    let check = if few || many || strangers.is_some() {
+        Check::new(Code::ServerCounted, Level::Suspect, text)
+    } else {
+        Check::passed(Code::ServerCounted, text)
     };
     Some(check.figures(share, 1.0 + COUNTED_SHARE))
 }

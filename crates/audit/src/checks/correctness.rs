@@ -123,13 +123,14 @@ fn body_bytes(subject: &Subject<'_>) -> Option<Check> {
         count(ok),
         count(length)
     );
-    let check = match share < BODY_SENT_SHARE {
-        true => Check::new(
+    let check = if share < BODY_SENT_SHARE {
+        Check::new(
             Code::BodyBytes,
             Level::Invalid,
             format!("{text}: bytes are missing"),
-        ),
-        false => Check::passed(Code::BodyBytes, text),
+        )
+    } else {
+        Check::passed(Code::BodyBytes, text)
     };
     Some(check.figures(share, BODY_SENT_SHARE))
 }
@@ -210,18 +211,15 @@ fn server_restarted(subject: &Subject<'_>) -> Option<Check> {
         worst.what(),
         worst.gone_s
     );
-    let check = match worst.is_abrupt {
-        true => {
-            let text = format!(
-                "{when} with the loss of {}: the server crashed, or was started again",
-                worst.lost()
-            );
-            Check::new(code, Level::Invalid, text)
-        }
-        false => {
-            let text = format!("{when}, and the requests on their way were not lost");
-            Check::note(code, text)
-        }
+    let check = if worst.is_abrupt {
+        let text = format!(
+            "{when} with the loss of {}: the server crashed, or was started again",
+            worst.lost()
+        );
+        Check::new(code, Level::Invalid, text)
+    } else {
+        let text = format!("{when}, and the requests on their way were not lost");
+        Check::note(code, text)
     };
     Some(check.figures(worst.share, WORKER_SHARE))
 }
@@ -246,15 +244,16 @@ fn recovered(subject: &Subject<'_>) -> Check {
             "the server answered at once after the load",
         )
     } else {
-        let text = match answered {
-            true => format!(
+        let text = if answered {
+            format!(
                 "slow to recover: the first answer after the load took {:.1} s",
                 asked.took_s
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "slow to recover: the server lived and gave no answer for {:.1} s after the load",
                 asked.took_s
-            ),
+            )
         };
         Check::note(Code::Recovered, text)
     };

@@ -129,12 +129,11 @@ fn drift(subject: &Subject<'_>) -> Option<Check> {
     let drift = subject.ceilings.drift?;
     let percent = (drift.log.exp() - 1.0) * 100.0;
     let text = format!("the yardstick of this round was {percent:+.0} % off its median");
-    let check = match drift.log.abs() > drift.limit {
-        true => {
-            let text = format!("{text}: the machine was another one for a while");
-            Check::new(Code::Drift, Level::Disturbed, text)
-        }
-        false => Check::passed(Code::Drift, text),
+    let check = if drift.log.abs() > drift.limit {
+        let text = format!("{text}: the machine was another one for a while");
+        Check::new(Code::Drift, Level::Disturbed, text)
+    } else {
+        Check::passed(Code::Drift, text)
     };
     Some(check.figures(drift.log.abs(), drift.limit))
 }
@@ -188,12 +187,11 @@ fn accept_queue(subject: &Subject<'_>) -> Option<Check> {
         count(fullest.queue),
         count(limit)
     );
-    let check = match share >= ACCEPT_QUEUE_SHARE {
-        true => {
-            let text = format!("{text}: while it is full, new ones are dropped and tried again");
-            Check::new(Code::AcceptQueue, Level::Suspect, text)
-        }
-        false => Check::passed(Code::AcceptQueue, text),
+    let check = if share >= ACCEPT_QUEUE_SHARE {
+        let text = format!("{text}: while it is full, new ones are dropped and tried again");
+        Check::new(Code::AcceptQueue, Level::Suspect, text)
+    } else {
+        Check::passed(Code::AcceptQueue, text)
     };
     Some(check.figures(share, ACCEPT_QUEUE_SHARE))
 }
@@ -228,26 +226,26 @@ fn udp_drops(subject: &Subject<'_>, quic: &QuicLedger) -> Check {
             Drops::of(usage, part.result.quic.as_ref()?, &part.host)
         })
     });
-    let worst = others.fold(own, |worst, one| match one.share() > worst.share() {
-        true => one,
-        false => worst,
+    let worst = others.fold(own, |worst, one| {
+        if one.share() > worst.share() {
+            one
+        } else {
+            worst
+        }
     });
     let share = worst.share();
     let (dropped, place) = (count(worst.dropped), worst.place());
-    let check = match share <= UDP_DROPS_SHARE {
-        true => {
-            let datagrams = count(worst.datagrams);
-            let text = format!("sockets{place} had no room for {dropped} of {datagrams} datagrams");
-            Check::passed(Code::UdpDrops, text)
-        }
-        false => {
-            let text = format!(
-                "sockets{place} had no room for {dropped} datagrams, {:.2} % of those sent and \
+    let check = if share <= UDP_DROPS_SHARE {
+        let datagrams = count(worst.datagrams);
+        let text = format!("sockets{place} had no room for {dropped} of {datagrams} datagrams");
+        Check::passed(Code::UdpDrops, text)
+    } else {
+        let text = format!(
+            "sockets{place} had no room for {dropped} datagrams, {:.2} % of those sent and \
                  received: who did not read them in time made QUIC slow down and send again",
-                share * 100.0
-            );
-            Check::new(Code::UdpDrops, Level::Suspect, text)
-        }
+            share * 100.0
+        );
+        Check::new(Code::UdpDrops, Level::Suspect, text)
     };
     check.figures(share, UDP_DROPS_SHARE)
 }

@@ -150,9 +150,10 @@ fn ceiling(subject: &Subject<'_>) -> Check {
             ),
             None => "no yardstick was measured in this round at this workload and load".to_owned(),
         };
-        let instead = match paced {
-            true => "; the server's processors were full, so the rate is its own",
-            false => "; whether the engine held the rate down is not known",
+        let instead = if paced {
+            "; the server's processors were full, so the rate is its own"
+        } else {
+            "; whether the engine held the rate down is not known"
         };
         return Check::graded(code, numbers, why + instead);
     };
@@ -198,9 +199,10 @@ fn lag(subject: &Subject<'_>) -> Check {
         let text = "how soon the engine read its answers is not known";
         return Check::not_run(Code::EngineLag, text);
     };
-    let level = match share > ENGINE_LAG_SHARE {
-        true => Level::Suspect,
-        false => Level::Passed,
+    let level = if share > ENGINE_LAG_SHARE {
+        Level::Suspect
+    } else {
+        Level::Passed
     };
     let text = format!(
         "answers lay {:.3} ms in the kernel before the engine read them (p99 {:.3} ms, of {} that \

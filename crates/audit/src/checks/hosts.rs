@@ -160,9 +160,10 @@ fn used(subject: &Subject<'_>, hosts: &Hosts, link: &LinkFacts) -> Option<f64> {
         let (down, up) = (part.result.bytes.read, part.result.bytes.written);
         let net = window_net(subject, hosts.host(&part.host)?.usage.as_ref());
         let net = net.unwrap_or_default();
-        Some(match is_down {
-            true => down.max(net.received_bytes),
-            false => up.max(net.sent_bytes),
+        Some(if is_down {
+            down.max(net.received_bytes)
+        } else {
+            up.max(net.sent_bytes)
         })
     });
     let bytes: u64 = bytes.collect::<Option<Vec<u64>>>()?.iter().sum();
@@ -180,9 +181,10 @@ fn link_room(subject: &Subject<'_>) -> Option<Check> {
         let text = format!("{}: the network held the rate down", link.described());
         Check::new(Code::LinkRoom, Level::Suspect, text)
     } else if share >= LINK_ROOM_SHARE {
-        let why = match share > 1.0 + LINK_CHANGE_SHARE {
-            true => "it was not full when it was measured",
-            false => "processors were full when it was measured",
+        let why = if share > 1.0 + LINK_CHANGE_SHARE {
+            "it was not full when it was measured"
+        } else {
+            "processors were full when it was measured"
         };
         let text = format!(
             "{}: {why}, so how much more it carries is not known",
@@ -238,9 +240,10 @@ fn link_measured(hosts: &Hosts) -> Check {
     let Some((share, link, before, after)) =
         changes.max_by(|left, right| left.0.total_cmp(&right.0))
     else {
-        let text = match hosts.links.iter().any(|link| link.when == When::After) {
-            true => "processors were full before any link was, so whether one changed is not known",
-            false => "the links were measured before the first round only",
+        let text = if hosts.links.iter().any(|link| link.when == When::After) {
+            "processors were full before any link was, so whether one changed is not known"
+        } else {
+            "the links were measured before the first round only"
         };
         return Check::note(code, text);
     };
@@ -251,9 +254,10 @@ fn link_measured(hosts: &Hosts) -> Check {
         after / 1e6
     );
     // What a trial may use is the lower of the two, so a change by itself weakens no number.
-    let level = match share > LINK_CHANGE_SHARE {
-        true => Level::Note,
-        false => Level::Passed,
+    let level = if share > LINK_CHANGE_SHARE {
+        Level::Note
+    } else {
+        Level::Passed
     };
     Check::new(code, level, text).figures(share, LINK_CHANGE_SHARE)
 }
@@ -296,12 +300,11 @@ fn way(hosts: &Hosts) -> Check {
         share * 100.0,
         p50 / 1e6
     );
-    let check = match share >= WAY_SHARE {
-        true => {
-            let text = format!("{text}: latencies are mostly those of the network");
-            Check::new(Code::Way, Level::Suspect, text)
-        }
-        false => Check::passed(Code::Way, text),
+    let check = if share >= WAY_SHARE {
+        let text = format!("{text}: latencies are mostly those of the network");
+        Check::new(Code::Way, Level::Suspect, text)
+    } else {
+        Check::passed(Code::Way, text)
     };
     check.figures(share, WAY_SHARE)
 }
@@ -448,9 +451,10 @@ fn drops(subject: &Subject<'_>, hosts: &Hosts) -> Check {
             Check::passed(code, text).figures(0.0, foreign)
         }
         Some((most, text)) => {
-            let level = match most as f64 > foreign {
-                true => Level::Suspect,
-                false => Level::Note,
+            let level = if most as f64 > foreign {
+                Level::Suspect
+            } else {
+                Level::Note
             };
             Check::new(code, level, text).figures(most as f64, foreign)
         }
@@ -459,9 +463,10 @@ fn drops(subject: &Subject<'_>, hosts: &Hosts) -> Check {
 
 /// What was sampled on a host: on that of the server it is the trial's own.
 fn usage_of<'a>(host: &'a HostFacts, own: &'a Usage) -> Option<&'a Usage> {
-    match host.roles.contains(&HostRole::Server) {
-        true => Some(own),
-        false => host.usage.as_ref(),
+    if host.roles.contains(&HostRole::Server) {
+        Some(own)
+    } else {
+        host.usage.as_ref()
     }
 }
 

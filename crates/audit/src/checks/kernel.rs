@@ -121,9 +121,10 @@ fn conntrack(subject: &Subject<'_>) -> Option<Check> {
     let ticks = subject.trial.usage.host.iter();
     let most = ticks.filter_map(|tick| tick.conntrack).max()?;
     let share = most as f64 / limit.max(1) as f64;
-    let level = match share > CONNTRACK_SHARE {
-        true => Level::Suspect,
-        false => Level::Passed,
+    let level = if share > CONNTRACK_SHARE {
+        Level::Suspect
+    } else {
+        Level::Passed
     };
     let text = format!(
         "the firewall tracked {} of at most {} connections",

@@ -27,9 +27,10 @@ pub(crate) fn check(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Check> {
         away * 100.0,
         costs.len()
     );
-    let check = match away.abs() > CPU_LEVEL_SHARE {
-        true => Check::note(Code::CpuLevel, text),
-        false => Check::passed(Code::CpuLevel, text),
+    let check = if away.abs() > CPU_LEVEL_SHARE {
+        Check::note(Code::CpuLevel, text)
+    } else {
+        Check::passed(Code::CpuLevel, text)
     };
     Some(check.figures(away.abs(), CPU_LEVEL_SHARE))
 }

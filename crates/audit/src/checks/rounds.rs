@@ -200,9 +200,10 @@ fn unsteady(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Option<Check> {
     }
     let found = walsh(&away)?;
     // The end of the interval that is nearer to no distance, if that is not within it.
-    let (nearer, side, course) = match found.point > 0.0 {
-        true => (found.low, "above", "slower"),
-        false => (-found.high, "below", "faster"),
+    let (nearer, side, course) = if found.point > 0.0 {
+        (found.low, "above", "slower")
+    } else {
+        (-found.high, "below", "faster")
     };
     let share = nearer.exp_m1();
     let (level, limit) = match share {
@@ -281,17 +282,19 @@ fn complete(record: &Record, cell: &Cell<'_>, measured: usize, needed: usize) ->
         .filter(|trial| trial.end != TrialEnd::Measured)
         .map(|trial: &&TrialRecord| trial.round.to_string())
         .collect();
-    let text = match lost.is_empty() {
-        true => format!("{measured} of {planned} planned rounds were carried out"),
-        false => format!(
+    let text = if lost.is_empty() {
+        format!("{measured} of {planned} planned rounds were carried out")
+    } else {
+        format!(
             "{} of {planned} rounds were not measured (round {}): the numbers are of the others",
             planned - measured,
             lost.join(", ")
-        ),
+        )
     };
-    let level = match measured >= needed {
-        true => Level::Note,
-        false => Level::Suspect,
+    let level = if measured >= needed {
+        Level::Note
+    } else {
+        Level::Suspect
     };
     let check = Check::new(Code::RoundsComplete, level, text);
     Some(check.figures(measured as f64, needed as f64))

@@ -146,9 +146,10 @@ fn send_lag(subject: &Subject<'_>) -> Check {
     let kept = result.schedule.as_ref();
     let Some(lag) = kept.and_then(|kept| kept.slip.quantile(0.99)) else {
         let waited = kept.is_some_and(|kept| kept.wait.count() > 0);
-        let reason = match waited {
-            true => "every request waited for the server, so the engine's own delay is not known",
-            false => "the engine did not record when requests were really sent",
+        let reason = if waited {
+            "every request waited for the server, so the engine's own delay is not known"
+        } else {
+            "the engine did not record when requests were really sent"
         };
         return Check::not_run(Code::SendLag, reason);
     };

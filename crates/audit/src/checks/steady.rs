@@ -133,10 +133,14 @@ fn off(found: &Steady) -> f64 {
         .iter()
         .map(|one| one.mean * length(one.start, one.end));
     let mean = sums.sum::<f64>() / total;
-    let share = |value: f64| match last == 0.0 {
-        true if value == 0.0 => 0.0,
-        true => 1.0,
-        false => (value / last - 1.0).abs(),
+    let share = |value: f64| {
+        if last != 0.0 {
+            (value / last - 1.0).abs()
+        } else if value == 0.0 {
+            0.0
+        } else {
+            1.0
+        }
     };
     match found.class {
         SteadyClass::Flat => 0.0,

@@ -62,9 +62,10 @@ pub(super) fn conclude(
 fn indicate(seen: &mut [Seen], logs: &[Paired]) {
     let alone: Vec<f64> = seen.iter().map(|one| one.alone).collect();
     for ((one, pair), chance) in seen.iter_mut().zip(logs).zip(discoveries(&alone)) {
-        (one.higher, one.lower) = match pair.mean() > 0.0 {
-            true => (chance, 1.0),
-            false => (1.0, chance),
+        (one.higher, one.lower) = if pair.mean() > 0.0 {
+            (chance, 1.0)
+        } else {
+            (1.0, chance)
         };
     }
 }
@@ -125,9 +126,10 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, found: Option<Foun
 
 /// Rounds that would decide what is open: by the interval where the chances are clear already.
 fn needed(paired: &Paired, ratio: &Estimate, seen: &Seen, floor: f64) -> Option<u32> {
-    match seen.p_value() <= ALPHA {
-        true => rounds_clear_of_one(ratio),
-        false => seen.rounds_needed.or_else(|| few_need(paired, floor)),
+    if seen.p_value() <= ALPHA {
+        rounds_clear_of_one(ratio)
+    } else {
+        seen.rounds_needed.or_else(|| few_need(paired, floor))
     }
 }
 
@@ -190,9 +192,10 @@ fn each_shows(paired: &Paired, least: f64) -> bool {
 }
 
 fn direction(is_higher: bool) -> Direction {
-    match is_higher {
-        true => Direction::Higher,
-        false => Direction::Lower,
+    if is_higher {
+        Direction::Higher
+    } else {
+        Direction::Lower
     }
 }
 

@@ -46,9 +46,10 @@ impl Delay {
             return Self::Nothing;
         }
         let least = |one: &Standing| one.late.clone().unwrap_or_else(|| one.values.clone());
-        match measured.mean() > 0.0 {
-            true => Self::Leaves(Paired::new(&left.values, &least(right)), Side::AtLeast),
-            false => Self::Leaves(Paired::new(&least(left), &right.values), Side::AtMost),
+        if measured.mean() > 0.0 {
+            Self::Leaves(Paired::new(&left.values, &least(right)), Side::AtLeast)
+        } else {
+            Self::Leaves(Paired::new(&least(left), &right.values), Side::AtMost)
         }
     }
 }
@@ -70,9 +71,10 @@ pub(super) fn least_of(judged: &JudgedCell<'_>, metric: Metric) -> Option<Vec<(u
         let is_usable = judgement.level(Number::Latency) < Level::Disturbed;
         let result = trial.result.as_ref().filter(|_| is_usable)?;
         let value = metric.measure().of(trial).ok()?;
-        let least = match is_late(judgement) {
-            true => least_of_result(result, quantile),
-            false => value,
+        let least = if is_late(judgement) {
+            least_of_result(result, quantile)
+        } else {
+            value
         };
         Some((trial.round, least))
     };

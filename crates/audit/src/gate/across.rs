@@ -101,12 +101,13 @@ fn nothing_common(first: &Judged<'_>, second: &Judged<'_>) -> GateError {
             places.push(place);
         }
     }
-    match places.is_empty() {
-        true => GateError::NothingCommon {
+    if places.is_empty() {
+        GateError::NothingCommon {
             first: names(first),
             second: names(second),
-        },
-        false => GateError::AtShareOnly { places },
+        }
+    } else {
+        GateError::AtShareOnly { places }
     }
 }
 

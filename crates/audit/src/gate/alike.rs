@@ -256,9 +256,10 @@ fn of_loads(first: &Plan, second: &Plan) -> Vec<Mismatch> {
     for (loads, others) in [(&first.loads, &second.loads), (&second.loads, &first.loads)] {
         for load in loads.iter().filter(|load| !others.contains(load)) {
             let label = load.label();
-            let text = match others.iter().any(|other| other.label() == label) {
-                true => format!("{label} has another duration, warm-up or timeout"),
-                false => format!("{label} is in one of the two alone"),
+            let text = if others.iter().any(|other| other.label() == label) {
+                format!("{label} has another duration, warm-up or timeout")
+            } else {
+                format!("{label} is in one of the two alone")
             };
             if found.iter().all(|known: &Mismatch| known.text != text) {
                 found.push(Mismatch::new("load", text));

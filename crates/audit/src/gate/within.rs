@@ -201,9 +201,10 @@ impl<'c, 'r> Family<'c, 'r> {
     fn change(&self, paired: &Paired, located: &Located, reversed: bool) -> Change {
         let rounds = paired.len();
         // The centre that the report's ratio has.
-        let centre = match rounds >= FLIPS_FROM {
-            true => paired.ratio().map(|ratio| ratio.point.ln()),
-            false => None,
+        let centre = if rounds >= FLIPS_FROM {
+            paired.ratio().map(|ratio| ratio.point.ln())
+        } else {
+            None
         };
         let point = centre.unwrap_or(located.held.mean);
         let change = Change::of(self.metric, point, located, rounds);
@@ -236,9 +237,10 @@ impl<'c, 'r> Family<'c, 'r> {
             return;
         };
         let apart = centre.ln_1p();
-        let reaches = match beyond_chance {
-            true => change.low > apart,
-            false => change.point >= apart,
+        let reaches = if beyond_chance {
+            change.low > apart
+        } else {
+            change.point >= apart
         };
         let stands = match row.ruling {
             Ruling::Breached => reaches,

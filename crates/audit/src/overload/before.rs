@@ -92,9 +92,10 @@ impl Before {
     /// What answers took, as a part of a sentence.
     pub(super) fn text(&self) -> String {
         let usual = milliseconds(self.p99_ns);
-        match self.is_well() {
-            true => format!("99 % within {usual}"),
-            false => format!("{usual} on average in the closed loop"),
+        if self.is_well() {
+            format!("99 % within {usual}")
+        } else {
+            format!("{usual} on average in the closed loop")
         }
     }
 

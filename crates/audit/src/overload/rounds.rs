@@ -131,9 +131,10 @@ impl Unsaid<'_> {
             .figures_of
             .map(|round| format!("figures of round {round}"));
         let behind: Vec<String> = rounds.into_iter().chain(figures).collect();
-        match behind.is_empty() {
-            true => self.why.to_owned(),
-            false => format!("{} ({})", self.why, behind.join("; ")),
+        if behind.is_empty() {
+            self.why.to_owned()
+        } else {
+            format!("{} ({})", self.why, behind.join("; "))
         }
     }
 }
@@ -177,10 +178,10 @@ fn without_figures(text: &str) -> String {
         let is_inside = reason.ends_with('0')
             && matches!(next, '.' | ',')
             && rest.peek().copied().is_some_and(is_figure);
-        match is_figure(next) || is_inside {
-            true if reason.ends_with('0') => {}
-            true => reason.push('0'),
-            false => reason.push(next),
+        if !(is_figure(next) || is_inside) {
+            reason.push(next);
+        } else if !reason.ends_with('0') {
+            reason.push('0');
         }
     }
     reason

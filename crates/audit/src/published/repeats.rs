@@ -29,12 +29,13 @@ pub(super) fn find(published: &Published, audited: &mut [AuditedRow]) -> Vec<Fin
         return one_run(rows, &named, &hint).into_iter().collect();
     }
     let tool = published.format.name();
-    let hint = match named.len() < rows.len() {
-        true => format!(
+    let hint = if named.len() < rows.len() {
+        format!(
             "; runs of one name are repetitions only if they are of one server, which {tool} does \
              not print: a table in CSV with columns for server and run says so"
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     let each: Vec<Vec<usize>> = (0..rows.len()).map(|index| vec![index]).collect();
     let audited = &*audited;
@@ -92,9 +93,12 @@ fn hint(published: &Published, measurements: usize) -> String {
     if columns.is_empty() || groups(&without).len() >= measurements {
         return String::new();
     }
-    let names = columns.iter().map(|name| match name.is_empty() {
-        true => "the column without a name".to_owned(),
-        false => format!("`{name}`"),
+    let names = columns.iter().map(|name| {
+        if name.is_empty() {
+            "the column without a name".to_owned()
+        } else {
+            format!("`{name}`")
+        }
     });
     let flags = columns
         .iter()

@@ -76,13 +76,15 @@ impl Rig {
 fn names(published: &Published) -> String {
     let cells = published.rows.iter().flat_map(|row| &row.name);
     let cells: BTreeSet<&str> = cells.map(|(_, cell)| cell.as_str()).collect();
-    let more = match cells.len() > NAMED_MOST {
-        true => " and more",
-        false => "",
+    let more = if cells.len() > NAMED_MOST {
+        " and more"
+    } else {
+        ""
     };
     let cells: Vec<&str> = cells.into_iter().take(NAMED_MOST).collect();
-    match cells.is_empty() {
-        true => "none, so write --body BYTES".to_owned(),
-        false => format!("{}{more}", cells.join(", ")),
+    if cells.is_empty() {
+        "none, so write --body BYTES".to_owned()
+    } else {
+        format!("{}{more}", cells.join(", "))
     }
 }

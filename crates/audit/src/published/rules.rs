@@ -64,17 +64,19 @@ fn no_rate(subject: &Subject<'_>) -> &'static str {
     let counts = &subject.row.counts;
     let is_right_known = counts.ok.is_some() || counts.ok_per_s.is_some();
     let are_right_alone = is_right_known && are_parts_apart(subject);
-    match are_right_alone && !are_runs_in_doubt(subject) {
-        true => RIGHT_ALONE,
-        false => no_rate_of_any(subject),
+    if are_right_alone && !are_runs_in_doubt(subject) {
+        RIGHT_ALONE
+    } else {
+        no_rate_of_any(subject)
     }
 }
 
 /// What is missing where it has no rate of right answers either.
 fn no_rate_of_any(subject: &Subject<'_>) -> &'static str {
-    match are_runs_in_doubt(subject) {
-        true => RUNS,
-        false => "a rate, or requests and --duration",
+    if are_runs_in_doubt(subject) {
+        RUNS
+    } else {
+        "a rate, or requests and --duration"
     }
 }
 

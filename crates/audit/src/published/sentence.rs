@@ -74,14 +74,18 @@ pub(super) fn lines_of(lines: impl Iterator<Item = usize>) -> String {
     let shown: Vec<String> = stretches
         .iter()
         .take(STRETCHES_MOST)
-        .map(|(first, last)| match first == last {
-            true => first.to_string(),
-            false => format!("{first}-{last}"),
+        .map(|(first, last)| {
+            if first == last {
+                first.to_string()
+            } else {
+                format!("{first}-{last}")
+            }
         })
         .collect();
-    let more = match stretches.len() > STRETCHES_MOST {
-        true => " and more",
-        false => "",
+    let more = if stretches.len() > STRETCHES_MOST {
+        " and more"
+    } else {
+        ""
     };
     let noun = if is_one { "line" } else { "lines" };
     format!("{noun} {}{more}", shown.join(", "))

@@ -34,16 +34,18 @@ pub(crate) fn carry_out(flags: &AuditFlags) -> anyhow::Result<u8> {
     };
     output::document_to(flags.output.as_deref(), &drawn)?;
     let table_is_fine = audited.table.is_empty() || !flags.strict;
-    match audited.believable() == audited.rows.len() && table_is_fine {
-        true => Ok(exit::DONE),
-        false => Ok(exit::NOT_VALID),
+    if audited.believable() == audited.rows.len() && table_is_fine {
+        Ok(exit::DONE)
+    } else {
+        Ok(exit::NOT_VALID)
     }
 }
 
 fn text_of(path: &Path) -> std::io::Result<String> {
-    let bytes = match path == Path::new("-") {
-        true => standard_input()?,
-        false => read_regular(path, FILE_BYTES_MAX)?,
+    let bytes = if path == Path::new("-") {
+        standard_input()?
+    } else {
+        read_regular(path, FILE_BYTES_MAX)?
     };
     decoded(bytes).map_err(std::io::Error::other)
 }
@@ -80,12 +82,13 @@ fn decoded(bytes: Vec<u8>) -> Result<String, String> {
         let found = format!("line {line} is not text in UTF-8; it may be in Latin-1");
         expected(&found, "LATIN1")
     })?;
-    match text.contains('\0') {
-        true => Err(expected(
+    if text.contains('\0') {
+        Err(expected(
             "it holds bytes of 0, as text in UTF-16 does",
             "UTF-16LE",
-        )),
-        false => Ok(text),
+        ))
+    } else {
+        Ok(text)
     }
 }
 

@@ -21,9 +21,10 @@ use index::Index;
 pub(crate) fn carry_out(flags: &HistoryFlags) -> anyhow::Result<u8> {
     let paths = records(&flags.folders)?;
     let mut sources = Vec::new();
-    let index = match flags.no_index {
-        true => Index::none(),
-        false => Index::open(index::path()),
+    let index = if flags.no_index {
+        Index::none()
+    } else {
+        Index::open(index::path())
     };
     for (path, name) in paths.iter().zip(names(&paths)) {
         let record = index.or_read(path, read);

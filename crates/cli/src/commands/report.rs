@@ -79,9 +79,10 @@ fn holes(report: &Report) -> u8 {
              columns that always have one"
         ));
     }
-    match holes < values {
-        true => exit::DONE,
-        false => exit::NOT_VALID,
+    if holes < values {
+        exit::DONE
+    } else {
+        exit::NOT_VALID
     }
 }
 

@@ -31,9 +31,10 @@ pub(crate) enum LineFor {
 impl LineFor {
     /// What the campaign of a plan is made of.
     pub(crate) fn of(plan: &Plan) -> Self {
-        match plan.is_search() || plan.is_overload() {
-            true => Self::Trial,
-            false => Self::Block,
+        if plan.is_search() || plan.is_overload() {
+            Self::Trial
+        } else {
+            Self::Block
         }
     }
 }

@@ -124,9 +124,10 @@ fn link(text: &str) -> Result<f64, String> {
 /// Reads a duration above 0.
 fn length(text: &str) -> Result<Duration, String> {
     let length = duration(text)?;
-    match length.is_zero() {
-        true => Err(format!("`{text}` is not a duration above 0")),
-        false => Ok(length),
+    if length.is_zero() {
+        Err(format!("`{text}` is not a duration above 0"))
+    } else {
+        Ok(length)
     }
 }
 

@@ -330,9 +330,10 @@ mod tests {
         let load = all
             .find_subcommand_mut("load")
             .expect("there is a command load");
-        match long {
-            true => load.render_long_help().to_string(),
-            false => load.render_help().to_string(),
+        if long {
+            load.render_long_help().to_string()
+        } else {
+            load.render_help().to_string()
         }
     }
 

@@ -66,9 +66,10 @@ fn scaled(text: &str) -> Option<u64> {
 }
 
 fn expected(least: u64, most: u64) -> String {
-    let example = match least <= 500 && most >= 2_500 {
-        true => ", such as 500 or 2.5k",
-        false => "",
+    let example = if least <= 500 && most >= 2_500 {
+        ", such as 500 or 2.5k"
+    } else {
+        ""
     };
     match most {
         u64::MAX => format!("expected a whole number from {least} on{example}"),

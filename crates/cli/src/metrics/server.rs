@@ -75,9 +75,10 @@ fn wait(
     at_most: Duration,
 ) -> Option<Ready> {
     let mut waited = vec![PollFd::new(over, PollFlags::IN)];
-    waited.push(match accepts {
-        true => PollFd::new(listener, PollFlags::IN),
-        false => PollFd::new(listener, PollFlags::empty()),
+    waited.push(if accepts {
+        PollFd::new(listener, PollFlags::IN)
+    } else {
+        PollFd::new(listener, PollFlags::empty())
     });
     waited.extend(open.iter().map(|one| {
         let wanted = if one.writes() {

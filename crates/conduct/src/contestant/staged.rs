@@ -128,10 +128,7 @@ impl Contestant {
         let of_origin = origin.and_then(|origin| source(Role::Origin, origin));
         let mut trees: Vec<TreeSource> = of_server.into_iter().chain(of_origin).collect();
         trees.push(TreeSource {
-            role: match network {
-                true => Role::Bakeoff,
-                false => Role::Engine,
-            },
+            role: if network { Role::Bakeoff } else { Role::Engine },
             root: std::process::id(),
             include_root: true,
             cgroup: None,

@@ -34,21 +34,26 @@ impl Server {
     /// Its `number`th answer to a request where nothing is wrong.
     pub(super) fn fetched(&self, request: &Request, protocol: Protocol, number: u32) -> Fetched {
         let expect = &request.expect;
-        let own = || match self.answer.changes {
-            true => format!("{}{number}", self.answer.body).into_bytes(),
-            false => self.answer.body.clone().into_bytes(),
+        let own = || {
+            if self.answer.changes {
+                format!("{}{number}", self.answer.body).into_bytes()
+            } else {
+                self.answer.body.clone().into_bytes()
+            }
         };
         let is_open = expect.is_open();
         let decoded = expect.body_bytes().unwrap_or_else(own);
         let is_zipped = expect.encoding == Encoding::Gzip;
         // Nobody decodes it.
-        let body = match is_zipped {
-            true => decoded[..decoded.len() / 2].to_vec(),
-            false => decoded.clone(),
+        let body = if is_zipped {
+            decoded[..decoded.len() / 2].to_vec()
+        } else {
+            decoded.clone()
         };
-        let status = match is_open {
-            true => self.answer.status,
-            false => expect.status,
+        let status = if is_open {
+            self.answer.status
+        } else {
+            expect.status
         };
         let mut headers = vec![
             ("Server".to_owned(), super::INVENTED.to_owned()),

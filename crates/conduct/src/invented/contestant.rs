@@ -148,13 +148,14 @@ impl Staged for Contestant {
 
     fn observe(&self, workload: &Workload, requests: u32) -> Work {
         let work = &self.server.work;
-        self.observed.set(match work.keeps_upstream {
+        self.observed.set(if work.keeps_upstream {
             // They come one after the other.
-            true => Counts {
+            Counts {
                 connections: 1,
                 ..self.asked(u64::from(requests))
-            },
-            false => self.asked(u64::from(requests)),
+            }
+        } else {
+            self.asked(u64::from(requests))
         });
         let processors = match self.world.roles.pinned.server.len() {
             0 => self.world.world.processors,

@@ -249,9 +249,10 @@ impl Traffic {
 
     fn connections(&self, outcomes: &OutcomeCounts) -> Connections {
         let (completed, ok) = (outcomes.completed(), outcomes.of(Outcome::Ok));
-        let (opened, reused) = match self.keeps_clients {
-            true => (self.clients, ok),
-            false => (completed, 0),
+        let (opened, reused) = if self.keeps_clients {
+            (self.clients, ok)
+        } else {
+            (completed, 0)
         };
         let is_secure = self.asked.negotiated.tls_version.is_some();
         Connections {

@@ -193,9 +193,12 @@ fn rates_of_contenders_decide_nothing() {
     let plan = plan(6);
     let with_rates = |rate: fn(&Trial) -> u64| {
         let contender = move |trial: &Trial| trial.contender.name == "caddy-default";
-        run(&plan, |trial| match contender(trial) {
-            true => record(trial, rate(trial)),
-            false => record(trial, 100),
+        run(&plan, |trial| {
+            if contender(trial) {
+                record(trial, rate(trial))
+            } else {
+                record(trial, 100)
+            }
         })
     };
     let steady = with_rates(|_| 100);

@@ -39,9 +39,10 @@ impl Clock {
     /// The load begins at `zero`.
     pub(super) fn begin(&mut self, zero: u64, window: &Window) {
         let added = std::mem::take(&mut self.parts.added);
-        let most = match window.is_shaped {
-            true => PARTS_MAX_SHAPED,
-            false => PARTS_MAX,
+        let most = if window.is_shaped {
+            PARTS_MAX_SHAPED
+        } else {
+            PARTS_MAX
         };
         self.parts = Parts::new(zero, window.interval, most);
         self.parts.added = added;

@@ -267,9 +267,10 @@ impl<S> Serial<S> {
     #[cold]
     fn first_byte(&mut self, sent: u64, arrived: u64) -> u64 {
         self.reader.take_passed_interim();
-        match self.reader.awaits_head() && sent != 0 {
-            true => 0,
-            false => arrived,
+        if self.reader.awaits_head() && sent != 0 {
+            0
+        } else {
+            arrived
         }
     }
 

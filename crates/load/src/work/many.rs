@@ -63,9 +63,10 @@ pub(crate) fn follow_up<D: Driver>(
     thread.tools.answers_are_short = ended > 0;
     open_streams(slot, thread, now);
     if is_drained(slot) {
-        let whose = match slot.phase.was_left() {
-            true => Ended::Left,
-            false => Ended::GivenUp,
+        let whose = if slot.phase.was_left() {
+            Ended::Left
+        } else {
+            Ended::GivenUp
         };
         end_in_order(slot, whose, thread, now);
     }

@@ -88,9 +88,10 @@ pub(super) fn read<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_
         return false;
     }
     let taken = streams.read(flights, thread, &slot.greed, &mut intake);
-    let ended = match streams.was_left_in_order() {
-        true => many::Ended::Left,
-        false => many::Ended::Closed,
+    let ended = if streams.was_left_in_order() {
+        many::Ended::Left
+    } else {
+        many::Ended::Closed
     };
     let now = thread.driver.now();
     thread.clock = now;

@@ -184,26 +184,29 @@ fn fewer(worse: &Worse) -> String {
     let change = 1.0 / (1.0 + worse.point) - 1.0;
     let noun = if change < 0.0 { "fewer" } else { "more" };
     let (own, gates) = (percent(change.abs()), percent(worse.point.abs()));
-    match own == gates {
-        true => String::new(),
-        false => format!(", that is {own} % {noun} requests/s"),
+    if own == gates {
+        String::new()
+    } else {
+        format!(", that is {own} % {noun} requests/s")
     }
 }
 
 /// `6.1 % worse (4 to 8.2 %)`, `2 % better (-1 to 5 %)`.
 fn amount(worse: &Worse) -> String {
-    let (share, noun) = match worse.point > 0.0 {
-        true => (worse.point, "worse"),
-        false => (-worse.point, "better"),
+    let (share, noun) = if worse.point > 0.0 {
+        (worse.point, "worse")
+    } else {
+        (-worse.point, "better")
     };
     let end = |end: Option<f64>| {
         end.map_or("?".to_owned(), |end| {
             percent(if worse.point > 0.0 { end } else { -end })
         })
     };
-    let (low, high) = match worse.point > 0.0 {
-        true => (worse.low, worse.high),
-        false => (worse.high, worse.low),
+    let (low, high) = if worse.point > 0.0 {
+        (worse.low, worse.high)
+    } else {
+        (worse.high, worse.low)
     };
     format!(
         "{} % {noun} ({} to {} %)",

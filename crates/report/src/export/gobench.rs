@@ -84,8 +84,9 @@ fn word(text: &str) -> String {
         .collect();
     // What ends in a dash and digits would be taken for a number of processors.
     let ends = word.rsplit_once('-').map_or("", |(_, end)| end);
-    match !ends.is_empty() && ends.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => format!("{word}_"),
-        false => word,
+    if !ends.is_empty() && ends.bytes().all(|byte| byte.is_ascii_digit()) {
+        format!("{word}_")
+    } else {
+        word
     }
 }

@@ -131,9 +131,10 @@ fn head(report: &Report, cell: &Cell) -> String {
 
 fn distribution(report: &Report, cell: &Cell, chosen: &Typical<'_>, result: &LoadResult) -> String {
     let is_open = report.campaign.is_open(&cell.load);
-    let latencies = match is_open {
-        true => result.latency_with_unended(),
-        false => result.latency.clone(),
+    let latencies = if is_open {
+        result.latency_with_unended()
+    } else {
+        result.latency.clone()
     };
     let mut out = percentiles(&latencies);
     out.push_str(&head(report, cell));

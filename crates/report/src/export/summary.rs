@@ -10,10 +10,7 @@ const ANSWER: [&str; 4] = ["findings", "ratios", "lost", "trust"];
 /// The answer as Markdown: findings, ratios, what gave no numbers, and how far to trust them; with
 /// `full` every finding and column.
 pub fn summary(report: &Report, full: bool) -> String {
-    let extent = match full {
-        true => Extent::Full,
-        false => Extent::Short,
-    };
+    let extent = if full { Extent::Full } else { Extent::Short };
     let document = draw(report);
     let mut out = format!("### {}\n", escaped(&document.title));
     // In this order, which is not that of the document.

@@ -38,9 +38,12 @@ fn answer(report: &FindReport) -> Section {
     let is_weak =
         |row: &FoundRow| row.irregular.is_some() || row.behind.lowered_from_per_s.is_some();
     let weak = report.contenders.iter().any(is_weak);
-    let lines = report.answer.iter().map(|line| match weak {
-        true => Line::toned(Tone::Note, plain(line)),
-        false => Line::toned(Tone::Good, plain(line)),
+    let lines = report.answer.iter().map(|line| {
+        if weak {
+            Line::toned(Tone::Note, plain(line))
+        } else {
+            Line::toned(Tone::Good, plain(line))
+        }
     });
     section(
         "answer",
@@ -103,9 +106,10 @@ fn found(report: &FindReport) -> Section {
 
 /// The search that a row is of, for eyes where its goal does not name it.
 fn search_column(report: &FindReport) -> Column {
-    let extent = match searches_have_a_goal_in_common(&report.contenders) {
-        true => Extent::Short,
-        false => Extent::Data,
+    let extent = if searches_have_a_goal_in_common(&report.contenders) {
+        Extent::Short
+    } else {
+        Extent::Data
     };
     column("search", "search", Unit::Text, extent)
 }

@@ -25,9 +25,10 @@ const COLOURS: [&str; 5] = ["#0072b2", "#009e73", "#cc79a7", "#b07d00", "#56b4e9
 pub(super) fn pictures(report: &FindReport) -> String {
     let all = curves(report);
     let drawn: String = all.into_iter().filter_map(one).collect();
-    match drawn.is_empty() {
-        true => drawn,
-        false => format!("<div class=\"curves\">\n{drawn}</div>\n"),
+    if drawn.is_empty() {
+        drawn
+    } else {
+        format!("<div class=\"curves\">\n{drawn}</div>\n")
     }
 }
 

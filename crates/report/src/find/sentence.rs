@@ -23,9 +23,10 @@ pub(super) fn answer(rows: &[FoundRow]) -> Vec<String> {
         let workload = several_workloads.then(|| plain(&first.workload));
         let search = several_searches.then(|| first.goal.search.clone());
         let at: Vec<String> = workload.into_iter().chain(search).collect();
-        let at = match at.is_empty() {
-            true => String::new(),
-            false => format!("{}: ", at.join(", ")),
+        let at = if at.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", at.join(", "))
         };
         // The goal stands with the first, which the others follow.
         let goals = std::iter::once(with(&first.goal)).chain(std::iter::repeat(String::new()));
@@ -49,9 +50,12 @@ fn all_disturbed(rows: &[FoundRow], several_searches: bool) -> Vec<String> {
             continue;
         }
         known.push(key);
-        lines.extend(disturbed(row).map(|line| match several_searches {
-            true => format!("{search}: {line}"),
-            false => line,
+        lines.extend(disturbed(row).map(|line| {
+            if several_searches {
+                format!("{search}: {line}")
+            } else {
+                line
+            }
         }));
     }
     lines

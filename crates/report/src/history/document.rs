@@ -110,9 +110,10 @@ fn answer(history: &History) -> Section {
         (Some(first), _) => format!(", {}", day(first)),
         _ => String::new(),
     };
-    let tone = match changes.is_empty() {
-        true => Tone::Note,
-        false => Tone::Good,
+    let tone = if changes.is_empty() {
+        Tone::Note
+    } else {
+        Tone::Good
     };
     lines.push(Line::toned(
         tone,
@@ -187,9 +188,10 @@ fn sentence(history: &History, one: &SeriesRow, change: &ChangeRow) -> String {
 pub(super) fn versions(change: &ChangeRow) -> String {
     let known = |version: &Option<String>| plain(version.as_deref().unwrap_or("unknown"));
     let (before, after) = (known(&change.before.version), known(&change.after.version));
-    match before == after {
-        true => format!("; version {after} before and after"),
-        false => format!("; version {before} before, {after} since"),
+    if before == after {
+        format!("; version {after} before and after")
+    } else {
+        format!("; version {before} before, {after} since")
     }
 }
 
@@ -269,9 +271,10 @@ fn series(history: &History, metric: HistoryMetric) -> Option<Section> {
 /// A number with its interval, which one round has not.
 fn shown(point: &PointRow, metric: HistoryMetric) -> String {
     let [value, low, high] = [point.value, point.low, point.high].map(|one| unit(metric).show(one));
-    match point.has_interval() {
-        true => format!("{value} ({low}-{high})"),
-        false => value,
+    if point.has_interval() {
+        format!("{value} ({low}-{high})")
+    } else {
+        value
     }
 }
 
@@ -317,9 +320,10 @@ fn machines(history: &History) -> Section {
     let mut lines = Vec::new();
     for one in &history.machines {
         let records = counted(one.records.len() as u64, "record");
-        let number = match many {
-            true => format!("machine {}, ", one.number),
-            false => String::new(),
+        let number = if many {
+            format!("machine {}, ", one.number)
+        } else {
+            String::new()
         };
         lines.push(Line::new(format!(
             "{number}{}: {records}",
@@ -397,9 +401,12 @@ fn points(history: &History) -> Section {
         let numbers = ["value", "low", "high", "rounds", "machine", "edition"];
         !numbers.contains(&name) && !name.starts_with("change")
     };
-    let columns = columns.map(|name| match is_text(name) {
-        true => column(name, name, Unit::Text),
-        false => column(name, name, Unit::Count),
+    let columns = columns.map(|name| {
+        if is_text(name) {
+            column(name, name, Unit::Text)
+        } else {
+            column(name, name, Unit::Count)
+        }
     });
     let rows = history.series.iter().flat_map(|one| {
         let each = one.points.iter().enumerate();

@@ -167,9 +167,12 @@ fn cell(redacted: &Redacted, report: &Report, shown: &Cell, same: &Trials<'_>) -
     let fits = HistoryMetric::ALL.into_iter().filter(|it| it.fits(is_open));
     // Two copies that leave out a header look alike, whatever it was.
     let is_known = workload.is_none_or(|it| redacted.asks(&it.name).is_some());
-    let number = |metric| match is_known {
-        true => number(shown, metric),
-        false => HistoryNumber::Missing(NOT_KNOWN.to_owned()),
+    let number = |metric| {
+        if is_known {
+            number(shown, metric)
+        } else {
+            HistoryNumber::Missing(NOT_KNOWN.to_owned())
+        }
     };
     HistoryCell {
         contender: shown.contender.clone(),

@@ -181,9 +181,10 @@ fn dot(out: &mut String, series: &SeriesRow, axes: &Axes, (at, point): (usize, &
         _ => "",
     };
     let version = point.version.as_deref().unwrap_or("unknown");
-    let ends = match point.has_interval() {
-        true => format!("{} to {}, ", unit.show(point.low), unit.show(point.high)),
-        false => String::new(),
+    let ends = if point.has_interval() {
+        format!("{} to {}, ", unit.show(point.low), unit.show(point.high))
+    } else {
+        String::new()
     };
     let said = format!(
         "{}, {}: {} ({ends}{}), version {version}, {}",

@@ -439,19 +439,16 @@ fn left_out(
         }
     }
     let without = read.iter().flat_map(|(name, _)| {
-        let whys: Vec<_> = match has_point(name, None) {
-            true => {
-                let lacks = metrics
-                    .iter()
-                    .filter(|metric| !has_point(name, Some(**metric)));
-                lacks
-                    .filter_map(|metric| lacking(name, Some(*metric)))
-                    .collect()
-            }
-            false => {
-                let none = || (None, "it has none of these numbers".to_owned());
-                vec![lacking(name, None).unwrap_or_else(none)]
-            }
+        let whys: Vec<_> = if has_point(name, None) {
+            let lacks = metrics
+                .iter()
+                .filter(|metric| !has_point(name, Some(**metric)));
+            lacks
+                .filter_map(|metric| lacking(name, Some(*metric)))
+                .collect()
+        } else {
+            let none = || (None, "it has none of these numbers".to_owned());
+            vec![lacking(name, None).unwrap_or_else(none)]
         };
         whys.into_iter().map(|(metric, why)| LeftOut {
             record: (*name).to_owned(),

@@ -74,9 +74,10 @@ fn rows(latency: &Histogram) -> Vec<Row> {
     }
     // What is counted is known by the middles of its buckets.
     let (least, most) = (least.0.max(1) as f64, most.0.max(1) as f64);
-    let edges = match most / least <= EQUAL_UP_TO {
-        true => equal(least, most),
-        false => growing(least, most),
+    let edges = if most / least <= EQUAL_UP_TO {
+        equal(least, most)
+    } else {
+        growing(least, most)
     };
     let mut rows: Vec<Row> = edges
         .windows(2)

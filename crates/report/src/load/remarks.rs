@@ -13,9 +13,10 @@ pub(super) fn interrupted(result: &LoadResult) -> String {
         return String::new();
     };
     if is_unmeasured(result) {
-        let place = match result.load.warmup_s > 0.0 {
-            true => "in the warm-up",
-            false => "before the load began",
+        let place = if result.load.warmup_s > 0.0 {
+            "in the warm-up"
+        } else {
+            "before the load began"
         };
         return format!("interrupted {place}: ");
     }

@@ -50,9 +50,10 @@ fn column(name: &str, title: &str, unit: Unit) -> Column {
 
 /// The overload that a row is of, for eyes where there are several.
 fn overload_column(report: &OverloadReport) -> Column {
-    let extent = match sentence::has_several(&report.contenders) {
-        true => Extent::Short,
-        false => Extent::Data,
+    let extent = if sentence::has_several(&report.contenders) {
+        Extent::Short
+    } else {
+        Extent::Data
     };
     Column {
         extent,
@@ -75,9 +76,10 @@ fn table(name: &'static str, columns: Vec<Column>, rows: Vec<Vec<Field>>) -> Par
 
 fn answer(report: &OverloadReport) -> Section {
     let lines = report.answer.iter().map(|line| {
-        let tone = match sentence::is_unknown(line) {
-            true => Tone::Note,
-            false => Tone::Good,
+        let tone = if sentence::is_unknown(line) {
+            Tone::Note
+        } else {
+            Tone::Good
         };
         Line::toned(tone, plain(line))
     });

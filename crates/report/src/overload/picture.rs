@@ -247,10 +247,12 @@ fn latency(out: &mut String, frame: &Frame<'_>) {
             "<path d=\"M{LEFT} {at:.1} H{RIGHT}\" stroke=\"currentColor\" opacity=\"0.2\"/>"
         );
         // Below its line, where the title is not; that of the floor has room only above it.
-        let label_at = match power == low as i32 {
-            false => at + 9.0,
-            true if has_room => at - 2.0,
-            true => continue,
+        let label_at = if power != low as i32 {
+            at + 9.0
+        } else if has_room {
+            at - 2.0
+        } else {
+            continue;
         };
         let _ = writeln!(
             out,

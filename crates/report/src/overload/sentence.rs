@@ -34,9 +34,10 @@ pub(super) fn named(row: &OverloadRow, rows: &[OverloadRow]) -> String {
     let overload = has_several(rows).then(|| plain(&row.overload));
     let at: Vec<String> = workload.into_iter().chain(overload).collect();
     let name = plain(&row.contender);
-    match at.is_empty() {
-        true => name,
-        false => format!("{name} ({})", at.join(", ")),
+    if at.is_empty() {
+        name
+    } else {
+        format!("{name} ({})", at.join(", "))
     }
 }
 
@@ -62,17 +63,19 @@ const CANNOT_SAY: &str = "cannot be said";
 
 fn one(row: &OverloadRow, name: &str) -> String {
     let beyond = &row.beyond;
-    let does = match beyond.classes.is_empty() {
-        true => "shows no sign of overload".to_owned(),
-        false => list(&does(&beyond.classes)),
+    let does = if beyond.classes.is_empty() {
+        "shows no sign of overload".to_owned()
+    } else {
+        list(&does(&beyond.classes))
     };
     let has = |class| beyond.classes.iter().any(|one| one.class == class);
     let is_ill = has(OverloadClass::Metastable);
     // A server that ended for good is one that never recovers.
     let ended = has(OverloadClass::Crash) && beyond.recovery.starts_with("never");
-    let back = match has(OverloadClass::Crash) && !ended {
-        true => " It comes back after that.",
-        false => "",
+    let back = if has(OverloadClass::Crash) && !ended {
+        " It comes back after that."
+    } else {
+        ""
     };
     let goodput = beyond.goodput_at_twice.and_then(|share| share.median);
     let goodput = goodput.map_or(String::new(), |of_peak| {
@@ -110,9 +113,10 @@ fn one(row: &OverloadRow, name: &str) -> String {
         }
         None => {
             let is_below = beyond.classes.iter().any(|one| one.step == 0);
-            let at = match is_below {
-                true => "Below its capacity already",
-                false => "Beyond its capacity",
+            let at = if is_below {
+                "Below its capacity already"
+            } else {
+                "Beyond its capacity"
             };
             format!("{at} {name}{peak} {does}.")
         }

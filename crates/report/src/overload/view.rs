@@ -140,9 +140,12 @@ fn row(
     let lost = (beyond.rounds == 0).then(|| {
         let all = of(Purpose::Ramp).chain(of(Purpose::Capacity));
         let mut whys = all.filter_map(why_lost);
-        let none = || match trials.is_empty() {
-            true => "it was not measured yet".to_owned(),
-            false => why_no_capacity(of(Purpose::Capacity)).to_owned(),
+        let none = || {
+            if trials.is_empty() {
+                "it was not measured yet".to_owned()
+            } else {
+                why_no_capacity(of(Purpose::Capacity)).to_owned()
+            }
         };
         whys.next().unwrap_or_else(none)
     });
@@ -174,9 +177,10 @@ fn row(
 fn why_no_capacity<'r>(mut trials: impl Iterator<Item = &'r TrialRecord>) -> &'static str {
     let completed =
         |trial: &TrialRecord| trial.result.as_ref().map_or(0, |it| it.requests.completed);
-    match trials.any(|trial| completed(trial) > 0) {
-        true => "no answer was right in a closed loop",
-        false => "no request ended in its closed loops; take a --capacity",
+    if trials.any(|trial| completed(trial) > 0) {
+        "no answer was right in a closed loop"
+    } else {
+        "no request ended in its closed loops; take a --capacity"
     }
 }
 

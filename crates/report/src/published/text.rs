@@ -15,9 +15,10 @@ const INDENT: usize = 29;
 pub fn published_text(audit: &Audit, width: usize, colour: bool) -> String {
     let width = width.max(crate::style::WIDTH_LEAST);
     let mut out = String::new();
-    let tone = match audit.believable() == audit.rows.len() {
-        true => Paint::Green,
-        false => Paint::Red,
+    let tone = if audit.believable() == audit.rows.len() {
+        Paint::Green
+    } else {
+        Paint::Red
     };
     let _ = writeln!(out, "{}", tone.on(&answer(audit), colour));
     by_code(&mut out, audit, width, colour);

@@ -87,9 +87,12 @@ fn parameters(text: &str, kind: Kind) -> Vec<Range<usize>> {
 /// Values after names.
 fn settings(text: &str, kind: Kind, marked: &BTreeSet<String>, found: &mut Vec<Range<usize>>) {
     let reader = Reader::new(text, kind == Kind::Configuration);
-    let of = |name: &str| match marked.contains(&name.to_ascii_lowercase()) {
-        true => Some(Name::Header),
-        false => class(name),
+    let of = |name: &str| {
+        if marked.contains(&name.to_ascii_lowercase()) {
+            Some(Name::Header)
+        } else {
+            class(name)
+        }
     };
     let mut at = 0;
     while let Some(name) = reader.next_name(at) {

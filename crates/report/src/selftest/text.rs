@@ -13,9 +13,10 @@ const NAME: usize = 22;
 pub fn selftest_text(test: &SelfTest, width: usize, colour: bool) -> String {
     let width = width.max(60);
     let mut out = String::new();
-    let tone = match test.holds() {
-        true => Paint::Green,
-        false => Paint::Red,
+    let tone = if test.holds() {
+        Paint::Green
+    } else {
+        Paint::Red
     };
     for line in test.answer() {
         let _ = writeln!(out, "{}", tone.on(&line, colour));

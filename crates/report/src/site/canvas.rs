@@ -29,9 +29,10 @@ pub(super) struct Canvas {
 
 impl Letters {
     fn weight(self) -> FontWeight {
-        match self.is_bold {
-            true => FontWeight::Bold,
-            false => FontWeight::Regular,
+        if self.is_bold {
+            FontWeight::Bold
+        } else {
+            FontWeight::Regular
         }
     }
 

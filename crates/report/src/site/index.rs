@@ -342,9 +342,10 @@ fn leader(ranking: &Ranking<'_>) -> String {
     };
     let said = match ranking.ranked.first() {
         Some(first) if first.worst == 1 && of > 1 => {
-            let plain = match ranking.is_plain {
-                true => ", plain but not proven",
-                false => "",
+            let plain = if ranking.is_plain {
+                ", plain but not proven"
+            } else {
+                ""
             };
             let name = &first.entrant.number.contender;
             format!("{name} is first of {of}{plain}{apart}")
@@ -386,9 +387,10 @@ fn row(out: &mut String, row: &Ranked<'_>) {
 fn contender(entrant: &Entrant<'_>) -> String {
     let number = entrant.number;
     let name = shown_text(&number.contender);
-    match number.versions.is_empty() || number.versions == number.contender {
-        true => name,
-        false => format!("{name} <small>{}</small>", shown_text(&number.versions)),
+    if number.versions.is_empty() || number.versions == number.contender {
+        name
+    } else {
+        format!("{name} <small>{}</small>", shown_text(&number.versions))
     }
 }
 

@@ -80,9 +80,10 @@ pub(super) fn framed(page: &str, record: &SiteRecord, options: &SiteOptions) -> 
     let (head, rest) = page.split_once("<title>").unwrap_or(("", page));
     let (_, rest) = rest.split_once("</title>").unwrap_or(("", rest));
     let title = shown_text(&format!("{title}: {}", options.title));
-    let mark = match rest.contains("<body>") {
-        true => "<body>",
-        false => "</style>",
+    let mark = if rest.contains("<body>") {
+        "<body>"
+    } else {
+        "</style>"
     };
     let (before, after) = rest.split_once(mark).unwrap_or(("", rest));
     let line = above(options);

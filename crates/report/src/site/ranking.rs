@@ -291,9 +291,10 @@ fn order(one: &Entrant<'_>, other: &Entrant<'_>) -> Option<Order> {
         return None;
     }
     let (mine, theirs) = first.value.zip(second.value)?;
-    let is_ahead = match kind.more_is_better() {
-        true => mine.low > theirs.high * first.apart.max(second.apart),
-        false => mine.high < theirs.low,
+    let is_ahead = if kind.more_is_better() {
+        mine.low > theirs.high * first.apart.max(second.apart)
+    } else {
+        mine.high < theirs.low
     };
     // From few rounds the ends are the smallest and the largest value, and those of equals often
     // lie apart; but not that far.

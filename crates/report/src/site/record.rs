@@ -311,9 +311,10 @@ fn versions(record: &Record) -> BTreeMap<String, (String, Vec<String>)> {
 /// `nginx-tuned (nginx 1.28.0)`.
 fn named(name: &str, server: Option<&str>, versions: &[String]) -> String {
     let what = version(server, versions);
-    match what.is_empty() || what == name {
-        true => name.to_owned(),
-        false => format!("{name} ({what})"),
+    if what.is_empty() || what == name {
+        name.to_owned()
+    } else {
+        format!("{name} ({what})")
     }
 }
 
@@ -371,9 +372,8 @@ fn hosts(record: &Record) -> String {
         let of_role = hosts.hosts.iter().filter(|host| host.roles.contains(&role));
         of_role.map(|host| host.name.as_str()).collect()
     };
-    let part = |what: &str, names: Vec<&str>| match names.is_empty() {
-        true => None,
-        false => Some(format!("{what} {}", names.join(", "))),
+    let part = |what: &str, names: Vec<&str>| {
+        (!names.is_empty()).then(|| format!("{what} {}", names.join(", ")))
     };
     let parts = [
         part("servers on", names(HostRole::Server)),
@@ -403,9 +403,10 @@ fn numbers(report: &Report) -> Vec<Number> {
 
 fn number(report: &Report, cell: &Cell) -> Number {
     let is_open = report.campaign.is_open(&cell.load);
-    let (kind, measure, verdict) = match is_open {
-        true => (Kind::Latency, Measure::LatencyP99Ns, cell.verdicts.latency),
-        false => (Kind::Rate, Measure::RatePerS, cell.verdicts.rate),
+    let (kind, measure, verdict) = if is_open {
+        (Kind::Latency, Measure::LatencyP99Ns, cell.verdicts.latency)
+    } else {
+        (Kind::Rate, Measure::RatePerS, cell.verdicts.rate)
     };
     let estimate = cell.estimate(measure);
     let is_bound = kind == Kind::Rate && cell.rate_is_lower_bound;
@@ -432,9 +433,10 @@ fn number(report: &Report, cell: &Cell) -> Number {
     };
     let yardstick = report.cells.iter().find(beside);
     // As `bakeoff compare` takes it: its rate where that is free, else its cost.
-    let of_yardstick = match is_open {
-        true => Measure::CpuNsPerRequest,
-        false => Measure::RatePerS,
+    let of_yardstick = if is_open {
+        Measure::CpuNsPerRequest
+    } else {
+        Measure::RatePerS
     };
     let load = report
         .campaign

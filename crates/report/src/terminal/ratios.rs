@@ -80,16 +80,18 @@ impl<'r> Drawn<'r> {
         let found = forms.find(|(_, grid)| grid.width() <= width);
         let last = *wanted.next_back().unwrap_or(&FORMS[0]);
         let (form, mut grid) = found.unwrap_or_else(|| (last, draw(last)));
-        let dropped = match options.full {
-            true => 0,
-            false => drop_contenders(&mut grid, ratios, width),
+        let dropped = if options.full {
+            0
+        } else {
+            drop_contenders(&mut grid, ratios, width)
         };
         let above = format!("{}, ratio to {}", ratios.title, ratios.baseline);
         Self {
             table: ratios,
-            parts: match options.full {
-                true => grid.split(width),
-                false => vec![grid],
+            parts: if options.full {
+                grid.split(width)
+            } else {
+                vec![grid]
             },
             dropped,
             above: (!form.baseline).then(|| cut(&crate::number::plain(&above), width)),
@@ -156,10 +158,7 @@ fn drop_contenders(grid: &mut Grid, ratios: &RatioTable, width: usize) -> usize 
     while grid.width() > width && grid.columns.len() > LABELS + 1 {
         let last = grid.columns.len() - 1;
         // The one that leads stays, wherever the plan has it.
-        let out = match leader == Some(last) {
-            true => last - 1,
-            false => last,
-        };
+        let out = if leader == Some(last) { last - 1 } else { last };
         leader = leader.map(|at| at.min(last - 1));
         let kept: Vec<usize> = (0..=last).filter(|one| *one != out).collect();
         *grid = grid.only(&kept);
@@ -173,9 +172,10 @@ fn drop_contenders(grid: &mut Grid, ratios: &RatioTable, width: usize) -> usize 
 fn leader(table: &RatioTable) -> Option<usize> {
     let better = |cell: &RatioCell| {
         let log = cell.ratio.map_or(0.0, |ratio| ratio.point.ln());
-        match table.metric.more_is_better() {
-            true => log,
-            false => -log,
+        if table.metric.more_is_better() {
+            log
+        } else {
+            -log
         }
     };
     let mut rows_led = vec![0; table.columns.len()];
@@ -208,11 +208,13 @@ fn grid(report: &Report, ratios: &RatioTable, table: &Table, form: Form, width: 
     let workloads = shortened(&workloads, (width / 4).max(LABEL_LEAST));
     let column = |index: &usize| {
         let column = &table.columns[*index];
-        let name = match *index < LABELS {
+        let name = if *index >= LABELS {
+            names[*index].clone()
+        } else if form.baseline {
             // The title of the table stands over its labels.
-            true if form.baseline => column.title.clone(),
-            true => String::new(),
-            false => names[*index].clone(),
+            column.title.clone()
+        } else {
+            String::new()
         };
         let below = match *index {
             LABELS => "= 1.00",
@@ -250,9 +252,10 @@ fn number(
     form: Form,
 ) -> GridField {
     let field = &row.fields[index];
-    let text = match form.ranges {
-        true => field.shown(unit),
-        false => field.shown_short(unit),
+    let text = if form.ranges {
+        field.shown(unit)
+    } else {
+        field.shown_short(unit)
     };
     let paint = field.tone.map_or(Paint::None, tone_paint);
     if !text.is_empty() {

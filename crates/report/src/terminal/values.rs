@@ -32,12 +32,11 @@ pub(super) fn values(document: &Document, options: TextOptions<'_>, room: usize)
     }
     let left = rows - grid.rows.len();
     // Names and verdicts may be longer than the terminal is wide.
-    let mut lines = match grid.width() <= options.width {
-        true => grid.lines(options.colour, false),
-        false => {
-            let plain = grid.lines(false, false).into_iter();
-            plain.map(|line| cut(&line, options.width)).collect()
-        }
+    let mut lines = if grid.width() <= options.width {
+        grid.lines(options.colour, false)
+    } else {
+        let plain = grid.lines(false, false).into_iter();
+        plain.map(|line| cut(&line, options.width)).collect()
     };
     if left > 0 {
         lines.push(cut(&format!("{left} more rows: --full"), options.width));

@@ -329,9 +329,10 @@ fn asking_for(rounds: u32, record: &Record, judged: &Judged<'_>) -> Option<Strin
         // A campaign that goes on adds them by itself.
         let is_added = judged.rounds_enough == Some(rounds);
         let by_itself = is_added && rounds <= record.plan.rounds_at_most();
-        return Some(match by_itself {
-            true => String::new(),
-            false => format!(" --rounds {rounds}"),
+        return Some(if by_itself {
+            String::new()
+        } else {
+            format!(" --rounds {rounds}")
         });
     };
     let begun = record.rounds_begun();

@@ -135,14 +135,15 @@ fn verdicts(cells: &[Cell]) -> Sentence {
         .map(|verdict| format!("; {} {}", of(verdict), verdict.name()))
         .collect();
     let measured = contenders.iter().any(|cell| cell.rounds_measured > 0);
-    let text = match measured {
-        true => format!(
+    let text = if measured {
+        format!(
             "Valid numbers in {} of contender, workload and load: {}{}.",
             counted(contenders.len() as u64, "combination"),
             parts.join(", "),
             gone.concat()
-        ),
-        false => "Nothing was measured.".to_owned(),
+        )
+    } else {
+        "Nothing was measured.".to_owned()
     };
     let tone = match of(Verdict::Valid) {
         all if all == contenders.len() && all > 0 => Tone::Good,

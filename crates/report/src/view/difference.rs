@@ -76,12 +76,11 @@ fn one(
     for measure in MEASURES {
         let verdict = |cell: &Cell| cell.verdicts.of(number_of(measure));
         let worst = verdict(base.1).max(verdict(other.1));
-        let ratio = match worst > Verdict::Suspect {
-            true => Err("numbers of an invalid cell are withheld"),
-            false => {
-                let number = number_of(measure);
-                ratio_over_rounds(&base.0.usable(number), &other.0.usable(number), measure)
-            }
+        let ratio = if worst > Verdict::Suspect {
+            Err("numbers of an invalid cell are withheld")
+        } else {
+            let number = number_of(measure);
+            ratio_over_rounds(&base.0.usable(number), &other.0.usable(number), measure)
         };
         if let Err(reason) = ratio {
             missing.insert(measure.name(), reason.to_owned());

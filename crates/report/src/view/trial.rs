@@ -193,9 +193,10 @@ fn outcomes(result: &LoadResult) -> BTreeMap<&'static str, u64> {
 fn server(facts: &ServerFacts, detail: Detail, texts: &mut Vec<String>) -> Server {
     let mut configs = Vec::new();
     for config in &facts.configs {
-        let used = match detail.exact_texts {
-            true => config.text.clone(),
-            false => with_variables(&config.text, &config.filled),
+        let used = if detail.exact_texts {
+            config.text.clone()
+        } else {
+            with_variables(&config.text, &config.filled)
         };
         let known = texts.iter().position(|text| *text == used);
         let text = known.unwrap_or_else(|| {

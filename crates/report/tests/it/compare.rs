@@ -387,10 +387,12 @@ fn latencies_are_as_plotters_of_hdrhistogram_take_them() {
         assert_eq!(file.has_values, is_valid, "{}", file.text);
         let lines = file.text.lines().filter(|line| !line.starts_with('#'));
         assert_eq!(lines.count() > 0, is_valid, "{}", file.text);
-        match is_valid {
-            true if cell.load.starts_with('r') => open = open.or(Some(file)),
-            true => assert!(file.text.contains("# A closed loop"), "{}", file.text),
-            false => without = without.or(Some(file)),
+        if !is_valid {
+            without = without.or(Some(file));
+        } else if cell.load.starts_with('r') {
+            open = open.or(Some(file));
+        } else {
+            assert!(file.text.contains("# A closed loop"), "{}", file.text);
         }
     }
     check("export.hgrm", &open.expect("an open loop").text);

@@ -153,9 +153,12 @@ fn outside_fences(text: &str) -> Vec<&str> {
 fn hostile_texts_in_every_place_of_a_record_are_tame_in_every_format() {
     let soil = Soil::new();
     for hostile in HOSTILE {
-        let record = soil.planted(|place, old| match place.ends_with("/schema") {
-            true => old.to_owned(),
-            false => format!("{hostile}{old}"),
+        let record = soil.planted(|place, old| {
+            if place.ends_with("/schema") {
+                old.to_owned()
+            } else {
+                format!("{hostile}{old}")
+            }
         });
         let report = view(&record);
         for (format, text) in formats(&report) {

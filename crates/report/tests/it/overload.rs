@@ -121,9 +121,10 @@ fn ramp(pattern: &TrialRecord, refuses: bool, ends: bool) -> TrialRecord {
         latency.record_n(if slow { 800 * MS } else { 2 * MS }, due - too_many);
         let mut failed = Failed::default();
         for _ in 0..too_many {
-            match refuses {
-                true => failed.count(Outcome::Refused, None, MS),
-                false => failed.count(Outcome::Timeout, None, 1000 * MS),
+            if refuses {
+                failed.count(Outcome::Refused, None, MS)
+            } else {
+                failed.count(Outcome::Timeout, None, 1000 * MS)
             }
         }
         result.intervals.push(Interval {

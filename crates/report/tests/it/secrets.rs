@@ -369,9 +369,12 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = folder.read_dir().expect("the folder can be read").flatten();
     let below = entries.map(|entry| entry.path());
     below
-        .flat_map(|path| match path.is_dir() {
-            true => files(&path),
-            false => vec![path],
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(&path)
+            } else {
+                vec![path]
+            }
         })
         .collect()
 }

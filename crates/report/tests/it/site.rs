@@ -347,9 +347,12 @@ const HOSTILE: [&str; 9] = [
 #[test]
 fn hostile_texts_stay_texts() {
     let hostile = HOSTILE.concat();
-    let record = Soil::new().planted(|place, old| match place.ends_with("/schema") {
-        true => old.to_owned(),
-        false => format!("{hostile}{old}"),
+    let record = Soil::new().planted(|place, old| {
+        if place.ends_with("/schema") {
+            old.to_owned()
+        } else {
+            format!("{hostile}{old}")
+        }
     });
     let options = SiteOptions {
         title: hostile.clone(),

@@ -318,9 +318,10 @@ fn refuted(load: &Load) -> (Vec<Seen>, f64) {
     let trials = run(load, WHOLE, |step, number| {
         if let Step::Confirm { rate_per_s, .. } = step {
             let first = *found_at.get_or_insert(*rate_per_s);
-            sim.service = match *rate_per_s >= first {
-                true => |_, _| 0.0015,
-                false => deterministic,
+            sim.service = if *rate_per_s >= first {
+                |_, _| 0.0015
+            } else {
+                deterministic
             };
         } else {
             sim.service = deterministic;

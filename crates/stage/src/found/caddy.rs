@@ -371,10 +371,11 @@ impl Site {
         let is_clear = address.scheme == "http";
         let is_secure = address.scheme == "https" || self.has_tls;
         let has_name = !host.is_empty();
-        let port = address.port.unwrap_or(match is_clear {
-            true => options.http_port,
-            false if has_name && options.has_https || is_secure => options.https_port,
-            false => options.http_port,
+        let is_https = !is_clear && (has_name && options.has_https || is_secure);
+        let port = address.port.unwrap_or(if is_https {
+            options.https_port
+        } else {
+            options.http_port
         });
         let is_usual = port == options.https_port || has_name && port != options.http_port;
         let has_tls = !is_clear && (is_secure || options.has_https && is_usual);
@@ -384,9 +385,10 @@ impl Site {
             port: Some(port),
             protocols: protocols(has_tls, self.spoken(port, options)),
             hosts: has_name.then(|| host.to_owned()).into_iter().collect(),
-            kind: match is_redirect {
-                true => ListenerKind::Redirect,
-                false => ListenerKind::Http,
+            kind: if is_redirect {
+                ListenerKind::Redirect
+            } else {
+                ListenerKind::Http
             },
             place: self.place.clone(),
         }

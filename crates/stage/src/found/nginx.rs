@@ -235,9 +235,10 @@ impl<'n> Block<'n> {
                 port,
                 protocols: self.protocols(node),
                 hosts: hosts.clone(),
-                kind: match self.rejects_handshakes() && self.is_secure(node) {
-                    true => ListenerKind::Aside,
-                    false => kind,
+                kind: if self.rejects_handshakes() && self.is_secure(node) {
+                    ListenerKind::Aside
+                } else {
+                    kind
                 },
                 place: node.place.clone(),
             }

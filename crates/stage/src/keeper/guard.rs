@@ -24,9 +24,10 @@ pub(super) fn run(launch: &Launch, from_keeper: OwnedFd, in_namespace: bool) -> 
     kernel::set_name(c"guard");
     // Where the kernel takes the server along, death is the surest order. Elsewhere the guard is
     // needed, and awake.
-    let on_death = match in_namespace {
-        true => Signal::KILL,
-        false => Signal::CONT,
+    let on_death = if in_namespace {
+        Signal::KILL
+    } else {
+        Signal::CONT
     };
     // A keeper that died before this call has ended the pipe.
     let _ = rustix::process::set_parent_process_death_signal(Some(on_death));

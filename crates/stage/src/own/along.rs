@@ -99,9 +99,10 @@ impl Servers {
         let folder = folder.canonicalize().map_err(fail)?;
         let main = folder.join(file);
         // What a template takes in is of the server's folder.
-        let own = match template::is_template(&text) {
-            true => None,
-            false => Some(OwnFiles::read(path, &server.own)?),
+        let own = if template::is_template(&text) {
+            None
+        } else {
+            Some(OwnFiles::read(path, &server.own)?)
         };
         let made = own.as_ref().filter(|own| own.made.is_some());
         // A site's relative paths may begin above its folder.
@@ -196,9 +197,10 @@ impl Collector<'_> {
         in_folder: &Path,
     ) -> Result<Result<(), TooMuch>, StageError> {
         let is_absolute = named.literal.starts_with('/');
-        let bases = match is_absolute {
-            true => vec![Path::new("/")],
-            false => vec![self.base, in_folder],
+        let bases = if is_absolute {
+            vec![Path::new("/")]
+        } else {
+            vec![self.base, in_folder]
         };
         let paths = bases.iter().map(|base| absolute(&base.join(named.literal)));
         for path in paths.collect::<BTreeSet<PathBuf>>() {

@@ -365,9 +365,10 @@ impl<'a> Edit<'a> {
     fn mapped(&self, host: &str, port: u16) -> Result<u16, String> {
         let address6 = self.tools.variables.texts(&["address6"]);
         let is_ours = |address6: &String| !address6.starts_with('[') && address6 == host;
-        match address6.values().any(is_ours) {
-            true => Ok(port),
-            false => self.tools.ports.at(host, port),
+        if address6.values().any(is_ours) {
+            Ok(port)
+        } else {
+            self.tools.ports.at(host, port)
         }
     }
 
@@ -377,9 +378,10 @@ impl<'a> Edit<'a> {
         let path = self.path(text);
         let is_found = !text.starts_with('/') && path.exists();
         let found = path.to_str().filter(|_| is_found).unwrap_or_default();
-        match is_found && (text.starts_with('"') || found.contains(' ')) {
-            true => format!("\"{found}\""),
-            false => found.to_owned(),
+        if is_found && (text.starts_with('"') || found.contains(' ')) {
+            format!("\"{found}\"")
+        } else {
+            found.to_owned()
         }
     }
 

@@ -48,9 +48,10 @@ impl Ports {
         if let Some(port) = known.ports.get(&(own, position)) {
             return Ok(*port);
         }
-        let port = match position == 0 && own >= FIRST_OF_USERS && is_free(own) {
-            true => own,
-            false => known.another()?,
+        let port = if position == 0 && own >= FIRST_OF_USERS && is_free(own) {
+            own
+        } else {
+            known.another()?
         };
         known.ports.insert((own, position), port);
         Ok(port)

@@ -442,9 +442,10 @@ fn a_gate_is_not_breached_by_equals_and_is_by_a_fifth() {
             // One contender that varies four times as much hides a fifth now and then.
             let found = if shape == Shape::Uneven { 0.2 } else { 0.9 };
             let false_most = if shape.is_independent() { 0.012 } else { 0.03 };
-            match effect > 0.0 {
-                true => assert!(of(passed) <= 0.001 && of(breached) >= found, "{line}"),
-                false => assert!(of(breached) <= false_most, "{line}"),
+            if effect > 0.0 {
+                assert!(of(passed) <= 0.001 && of(breached) >= found, "{line}")
+            } else {
+                assert!(of(breached) <= false_most, "{line}")
             }
         }
         println!("{line}");

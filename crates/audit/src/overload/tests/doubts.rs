@@ -221,9 +221,10 @@ fn errors_shed_where_they_are_quick_whatever_else_fails() {
 #[test]
 fn a_server_that_queues_in_the_first_step_was_never_well() {
     let begins_with = |p50_ms: u64, at_a_time: Option<u32>| {
-        let made = series(&move |at, _, part| match at < STEP_S {
-            true => slow(part, p50_ms),
-            false => {
+        let made = series(&move |at, _, part| {
+            if at < STEP_S {
+                slow(part, p50_ms)
+            } else {
                 slow(part, 2_100);
                 part.ok = 450;
                 part.failed.add(Kind::Unsent, part.due - part.ok);

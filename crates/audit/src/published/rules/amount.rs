@@ -234,9 +234,10 @@ fn are_waits_unknown(subject: &Subject<'_>, share: f64, clients: f64) -> bool {
 /// What is missing where nothing says which rate was asked for, or that none was.
 fn no_planned(subject: &Subject<'_>) -> &'static str {
     let load = &subject.row.load;
-    match load.scheduled && load.clients.is_none() {
-        true => RATE_OR_NONE,
-        false => RATE,
+    if load.scheduled && load.clients.is_none() {
+        RATE_OR_NONE
+    } else {
+        RATE
     }
 }
 
@@ -257,9 +258,10 @@ pub(super) fn schedule_kept(subject: &Subject<'_>) -> Outcome {
     let Some(planned) = subject.planned_per_s() else {
         // A closed loop has no schedule.
         let is_closed = subject.clients().count.is_some() || subject.is_without_rate();
-        return match !is_closed || subject.is_scheduled() {
-            true => Outcome::Missing(no_planned(subject)),
-            false => Outcome::Passed,
+        return if !is_closed || subject.is_scheduled() {
+            Outcome::Missing(no_planned(subject))
+        } else {
+            Outcome::Passed
         };
     };
     let Some(sent) = subject.rate_per_s() else {

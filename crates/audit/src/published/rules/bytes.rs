@@ -47,9 +47,10 @@ pub(super) fn network_bound(subject: &Subject<'_>) -> Outcome {
 pub(super) fn impossible_bytes(subject: &Subject<'_>) -> Outcome {
     let link = subject.link_share().zip(subject.rig.link_bits_per_s);
     if let Some((share, link)) = link.filter(|(share, _)| *share > 1.0) {
-        let of = match subject.moved().is_some_and(|moved| moved.is_read) {
-            true => "read",
-            false => "of answers",
+        let of = if subject.moved().is_some_and(|moved| moved.is_read) {
+            "read"
+        } else {
+            "of answers"
         };
         let text = format!(
             "{} {of} through a link of {}: size, rate or duration is wrong",

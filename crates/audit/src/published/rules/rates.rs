@@ -43,9 +43,10 @@ fn missing(subject: &Subject<'_>) -> &'static str {
             .duration_s
             .or(subject.rig.duration_s)
             .is_some();
-    match has_all_but_failures {
-        true => RIGHT_ALONE,
-        false => "requests and a rate that the file states, and a duration",
+    if has_all_but_failures {
+        RIGHT_ALONE
+    } else {
+        "requests and a rate that the file states, and a duration"
     }
 }
 
@@ -76,9 +77,10 @@ fn right_differ(subject: &Subject<'_>) -> Option<Outcome> {
         return found(all, "");
     }
     let of_right = row.counts.ok_per_s?;
-    match compared(of_right).iter().any(|it| it.is_eq()) {
-        true => Some(Outcome::Passed),
-        false => found(of_right, " right"),
+    if compared(of_right).iter().any(|it| it.is_eq()) {
+        Some(Outcome::Passed)
+    } else {
+        found(of_right, " right")
     }
 }
 
@@ -95,9 +97,10 @@ struct Contradiction {
 impl Contradiction {
     fn found(&self) -> Outcome {
         let by_count = self.counted / self.seconds;
-        let whose = match self.is_flag {
-            true => "the flag --duration or one of the two",
-            false => "one of the three",
+        let whose = if self.is_flag {
+            "the flag --duration or one of the two"
+        } else {
+            "one of the three"
         };
         let text = format!(
             "the row states {}{}, and {} {} in {} are {}: {whose} is wrong",

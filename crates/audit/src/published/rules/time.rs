@@ -117,9 +117,10 @@ pub(super) fn quantile_unsupported(subject: &Subject<'_>) -> Outcome {
         text,
     };
     // What a tool prints of every run, nobody chose to rely on.
-    match subject.row.latency.is_set_of_tool {
-        true => Outcome::Noted(finding),
-        false => Outcome::Found(finding),
+    if subject.row.latency.is_set_of_tool {
+        Outcome::Noted(finding)
+    } else {
+        Outcome::Found(finding)
     }
 }
 

@@ -128,9 +128,10 @@ fn one_round_that_is_far_off_is_not_plain_beside_rounds_that_are_level() {
             _ => valid(),
         });
         let one = of(&found, Metric::RatePerS);
-        let expected = match is_plain {
-            true => Conclusion::PlainNotProven(Direction::Higher),
-            false => Conclusion::CannotTell,
+        let expected = if is_plain {
+            Conclusion::PlainNotProven(Direction::Higher)
+        } else {
+            Conclusion::CannotTell
         };
         assert_eq!(one.conclusion, expected, "{ratios:?}: {one:?}");
     }

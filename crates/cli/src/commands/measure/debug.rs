@@ -38,9 +38,10 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
         return Ok(exit::INTERRUPTED);
     }
     let mut up = started.map_err(super::stage_error)?;
-    let redaction = match flags.show_secrets {
-        true => Redaction::nothing(),
-        false => Redaction::of_plan(&plan),
+    let redaction = if flags.show_secrets {
+        Redaction::nothing()
+    } else {
+        Redaction::of_plan(&plan)
     };
     let facts = up.server.facts();
     let scheme = if workload.protocol.is_secure() {

@@ -49,12 +49,13 @@ fn why(report: &Report) -> Option<String> {
     }
     let ((_, first), others) = reasons.split_first()?;
     let others: Vec<&str> = others.iter().map(|(name, _)| *name).collect();
-    match others.is_empty() {
-        true => Some(first.clone()),
-        false => Some(format!(
+    if others.is_empty() {
+        Some(first.clone())
+    } else {
+        Some(format!(
             "{first}; and no right answer from {} either",
             others.join(", ")
-        )),
+        ))
     }
 }
 

@@ -201,9 +201,10 @@ fn fits_across(gates: &Gates, plan: &Plan) -> anyhow::Result<()> {
 /// the beginning is out of sight.
 fn with_its_end(text: &str, verdict: &str, rows: usize) -> String {
     // The prompt takes a row.
-    match text.lines().count() < rows {
-        true => text.to_owned(),
-        false => format!("{text}\n\n{verdict}"),
+    if text.lines().count() < rows {
+        text.to_owned()
+    } else {
+        format!("{text}\n\n{verdict}")
     }
 }
 

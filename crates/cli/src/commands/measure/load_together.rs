@@ -123,11 +123,12 @@ fn merged(together: &mut Together, flags: &LoadCommand) -> anyhow::Result<Option
 
 /// Why there is no result of the whole load: a generator was lost, or never reached the server.
 fn why_not_whole(together: &Together) -> Vec<String> {
-    match together.lost.is_empty() {
-        true => judged(together, |hosts| hosts.not_whole())
+    if together.lost.is_empty() {
+        judged(together, |hosts| hosts.not_whole())
             .into_iter()
-            .collect(),
-        false => together.lost.iter().map(ToString::to_string).collect(),
+            .collect()
+    } else {
+        together.lost.iter().map(ToString::to_string).collect()
     }
 }
 

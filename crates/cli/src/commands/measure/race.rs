@@ -87,9 +87,10 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
 /// A path as `run` takes it for a file and no name of a plan.
 pub(super) fn as_a_file(path: &Path) -> PathBuf {
     let text = path.to_string_lossy();
-    match text.contains('/') || text.ends_with(".toml") {
-        true => path.to_owned(),
-        false => Path::new(".").join(path),
+    if text.contains('/') || text.ends_with(".toml") {
+        path.to_owned()
+    } else {
+        Path::new(".").join(path)
     }
 }
 

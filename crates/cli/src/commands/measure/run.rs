@@ -181,9 +181,10 @@ pub(super) fn campaign(
     let redaction = redaction(&plan, earlier, destination.show_secrets);
     refuse_what_cannot_run(&plan, &findings, &redaction)?;
     let saved = SavedPlan::write(&plan.to_toml(), save_plan.as_deref())?;
-    let plan = match earlier.is_empty() {
-        true => first::look(plan, &findings, answering_least, &*places.site, &redaction)?,
-        false => plan,
+    let plan = if earlier.is_empty() {
+        first::look(plan, &findings, answering_least, &*places.site, &redaction)?
+    } else {
+        plan
     };
     let machine = places.machine();
     destination.gated.refuse_unlike(&machine, &plan)?;
@@ -266,9 +267,10 @@ impl<'a> Ended<'a> {
     /// its server was about to stop.
     fn of(end: CampaignEnd, is_asked_to: bool, (kept, needed_again): (&'a str, String)) -> Self {
         Self {
-            end: match is_asked_to {
-                true => CampaignEnd::Interrupted,
-                false => end,
+            end: if is_asked_to {
+                CampaignEnd::Interrupted
+            } else {
+                end
             },
             kept,
             needed_again,

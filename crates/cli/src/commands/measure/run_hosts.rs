@@ -93,10 +93,7 @@ impl Far {
     pub(super) fn pinning_here(&self, pinning: &Pinning) -> Pinning {
         let shared = &self.generators;
         let is_home = |place: &Place| place.way == Way::Home;
-        let of = |cpus: &Cpus, is_here: bool| match is_here {
-            true => cpus.clone(),
-            false => Cpus::Auto,
-        };
+        let of = |cpus: &Cpus, is_here: bool| if is_here { cpus.clone() } else { Cpus::Auto };
         Pinning {
             server: of(&pinning.server, is_home(&shared.server)),
             engine: of(&pinning.engine, shared.places.iter().any(is_home)),
@@ -472,10 +469,9 @@ fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Durati
             host.clock = after.map(|after| HostClock { before, after });
             // Where the server runs too, its samples are of the same host, but not of this engine.
             let is_servers = host.roles.contains(&HostRole::Server);
-            host.usage = part.usage.map(|usage| match is_servers {
-                true => trees_of(usage),
-                false => usage,
-            });
+            host.usage = part
+                .usage
+                .map(|usage| if is_servers { trees_of(usage) } else { usage });
         }
         let began_ns = part.began_ns;
         let began_ns = began_ns.map(|began| began as i64 - start_ns as i64);

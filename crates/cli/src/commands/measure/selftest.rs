@@ -110,9 +110,12 @@ fn chosen(flags: &SelftestFlags) -> anyhow::Result<Vec<Fault>> {
             )));
         }
     }
-    let is_asked = |fault: &Fault| match flags.fault.is_empty() {
-        true => fault.certain || !flags.quick,
-        false => flags.fault.iter().any(|name| name == fault.name),
+    let is_asked = |fault: &Fault| {
+        if flags.fault.is_empty() {
+            fault.certain || !flags.quick
+        } else {
+            flags.fault.iter().any(|name| name == fault.name)
+        }
     };
     Ok(all.into_iter().filter(is_asked).collect())
 }
@@ -233,9 +236,10 @@ impl Test {
             pairs.compared += 1;
             let is_won = !seen.winners.is_empty();
             pairs.winners += u32::from(is_won);
-            let said = match is_won {
-                false => "no winner".to_owned(),
-                true => format!("a winner by {}", seen.winners.join(", ")),
+            let said = if is_won {
+                format!("a winner by {}", seen.winners.join(", "))
+            } else {
+                "no winner".to_owned()
             };
             let line = format!("equal servers, pair {}: {said}", pairs.compared);
             self.say(line, is_won);
@@ -276,9 +280,10 @@ impl Test {
                 }
             };
             disturbed = is_disturbed(fault, &setup, &seen);
-            named = match planted {
-                true => fault.finds.is_in(&seen),
-                false => fault.finds.flags(&seen),
+            named = if planted {
+                fault.finds.is_in(&seen)
+            } else {
+                fault.finds.flags(&seen)
             };
             let is_worth_it = !self.quick || named != planted;
             if is_worth_it && again < AGAIN_MAX && disturbed && !self.is_over() {

@@ -352,9 +352,10 @@ fn hint(answer: &AnswerCheck, has_upstream: bool) -> Option<String> {
         429 => "it limits how often it is asked: raise that limit".to_owned(),
         502 | 504 if has_upstream => "its upstream does not answer it".to_owned(),
         503 => {
-            let upstream = match has_upstream {
-                true => "its upstream does not answer it, or ",
-                false => "",
+            let upstream = if has_upstream {
+                "its upstream does not answer it, or "
+            } else {
+                ""
             };
             format!(
                 "{upstream}it refuses by a limit or with a page of maintenance: raise that limit, \
@@ -377,9 +378,10 @@ fn shown_hint(hint: &str, answer: &AnswerCheck, redaction: &Redaction) -> String
 fn shown_header(name: &str, answer: &AnswerCheck, redaction: &Redaction) -> Option<String> {
     let value = answer.header(name)?;
     let is_challenge = name == "www-authenticate" && value.contains("realm=");
-    Some(match is_challenge {
-        true => value.to_owned(),
-        false => redaction.line(value),
+    Some(if is_challenge {
+        value.to_owned()
+    } else {
+        redaction.line(value)
     })
 }
 

@@ -155,9 +155,10 @@ fn is_gone(number: u32) -> bool {
 fn remove_own(folder: &Path) {
     for name in OWN_NAMES {
         let path = folder.join(name);
-        let removed = match path.is_dir() && !path.is_symlink() {
-            true => fs::remove_dir_all(&path),
-            false => fs::remove_file(&path),
+        let removed = if path.is_dir() && !path.is_symlink() {
+            fs::remove_dir_all(&path)
+        } else {
+            fs::remove_file(&path)
         };
         // It may not have been made.
         drop(removed);
@@ -175,12 +176,13 @@ fn is_site(target: &Path, output: &Path) -> anyhow::Result<bool> {
     if entries.next().is_none() {
         return Ok(false);
     }
-    match is_marked(target) {
-        true => Ok(true),
-        false => Err(refused(
+    if is_marked(target) {
+        Ok(true)
+    } else {
+        Err(refused(
             output,
             &format!("holds other files, and no {SITE_MARK}"),
-        )),
+        ))
     }
 }
 

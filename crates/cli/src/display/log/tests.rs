@@ -196,9 +196,10 @@ fn while_they_are_few_all_blocks_have_lines() {
 fn what_goes_wrong_is_printed_when_it_is_new() {
     let fails_from = |trial: &Trial| {
         let is_it = trial.contender.name == "caddy-default" && trial.workload.name == "html-small";
-        match is_it && trial.load.label() == "c50" && trial.round >= 3 {
-            true => failed(trial),
-            false => measured(trial),
+        if is_it && trial.load.label() == "c50" && trial.round >= 3 {
+            failed(trial)
+        } else {
+            measured(trial)
         }
     };
     let lines = lines(&plan(4), (7, 2.1), LineFor::Block, fails_from);

@@ -431,9 +431,12 @@ fn what_was_due_and_not_sent_counts_at_its_age_too() {
         clients: 100,
     };
     let freeze = zero(100) + us(2_500_000);
-    let server = Server::new(|asked| match asked.now < freeze {
-        true => asked.hello(ms(1) / 2),
-        false => Vec::new(),
+    let server = Server::new(|asked| {
+        if asked.now < freeze {
+            asked.hello(ms(1) / 2)
+        } else {
+            Vec::new()
+        }
     });
     let played = play(&spec, server);
     let requests = &played.result.requests;

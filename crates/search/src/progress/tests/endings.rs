@@ -36,17 +36,14 @@ fn a_bound_that_longer_trials_refuted_is_none_wherever_the_search_ends() {
             assert_eq!(found.confirmed, Some(false));
             let lower = standing.lower_per_s.unwrap();
             assert!(met_in_full(&progress, lower), "{lower}");
-            match budget == WHOLE {
-                true => {
-                    assert_eq!(found.irregular, Some(Irregular::Unfinished));
-                    stopped += 1;
-                }
-                false => {
-                    assert_eq!(found.irregular, Some(Irregular::Budget));
-                    let why = "time ended before longer trials confirmed a lower bound";
-                    assert_eq!(found.why.as_deref(), Some(why));
-                    spent += 1;
-                }
+            if budget == WHOLE {
+                assert_eq!(found.irregular, Some(Irregular::Unfinished));
+                stopped += 1;
+            } else {
+                assert_eq!(found.irregular, Some(Irregular::Budget));
+                let why = "time ended before longer trials confirmed a lower bound";
+                assert_eq!(found.why.as_deref(), Some(why));
+                spent += 1;
             }
         }
     }

@@ -58,9 +58,10 @@ impl Sim {
         let is_disturbed = self.random.unit() < self.disturbed;
         let speed = 1.0 + self.noise * (2.0 * self.random.unit() - 1.0);
         let slowness = if is_disturbed { 10.0 } else { 1.0 } / speed;
-        let measured = match rate_per_s > 0.0 {
-            true => self.open(rate_per_s, step.length_s(), slowness),
-            false => self.closed(step.length_s(), slowness),
+        let measured = if rate_per_s > 0.0 {
+            self.open(rate_per_s, step.length_s(), slowness)
+        } else {
+            self.closed(step.length_s(), slowness)
         };
         Seen {
             id: format!("n{number}"),

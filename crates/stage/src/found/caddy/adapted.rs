@@ -153,9 +153,10 @@ impl Server {
             port: Some(port),
             protocols: protocols(has_tls, spoken),
             hosts: if is_for_any { Vec::new() } else { hosts },
-            kind: match only_redirects {
-                true => ListenerKind::Redirect,
-                false => ListenerKind::Http,
+            kind: if only_redirects {
+                ListenerKind::Redirect
+            } else {
+                ListenerKind::Http
             },
             place: Place::default(),
         })

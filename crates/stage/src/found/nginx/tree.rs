@@ -141,9 +141,10 @@ impl Tree<'_> {
     fn taken_in(&self, pattern: &str) -> Vec<usize> {
         let beside = pattern.strip_prefix(USUAL).unwrap_or(pattern);
         let as_said = self.matching(&self.base.join(pattern));
-        match as_said.is_empty() {
-            true => self.matching(&self.base.join(beside)),
-            false => as_said,
+        if as_said.is_empty() {
+            self.matching(&self.base.join(beside))
+        } else {
+            as_said
         }
     }
 

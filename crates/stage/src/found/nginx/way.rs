@@ -108,9 +108,10 @@ impl Site<'_> {
                 place: node.place.clone(),
             };
         }
-        match path.ends_with('/') {
-            true => self.index(inner, path, left),
-            false => Way::File(path.to_owned()),
+        if path.ends_with('/') {
+            self.index(inner, path, left)
+        } else {
+            Way::File(path.to_owned())
         }
     }
 
@@ -120,9 +121,12 @@ impl Site<'_> {
         let said = scopes.iter().find_map(|scope| first(scope, "index"));
         let usual = ["index.html".to_owned()];
         let names = said.map_or(usual.as_slice(), Node::values);
-        let place = |name: &String| match name.starts_with('/') {
-            true => name.clone(),
-            false => format!("{path}{name}"),
+        let place = |name: &String| {
+            if name.starts_with('/') {
+                name.clone()
+            } else {
+                format!("{path}{name}")
+            }
         };
         let is_plain = |name: &&String| !name.contains('$');
         let mut ways = names
@@ -133,9 +137,10 @@ impl Site<'_> {
             return Way::Status(403);
         };
         let is_upstream = |way: &Way| matches!(way, Way::Upstream { .. });
-        match is_upstream(&first) {
-            true => first,
-            false => ways.find(is_upstream).unwrap_or(first),
+        if is_upstream(&first) {
+            first
+        } else {
+            ways.find(is_upstream).unwrap_or(first)
         }
     }
 
@@ -309,9 +314,10 @@ fn form(node: &Node) -> Form<'_> {
 
 /// Whether a pattern of nginx's matches; one that cannot be read here does not.
 fn matches(pattern: &str, path: &str, ignores_case: bool) -> bool {
-    let pattern = match ignores_case {
-        true => format!("(?i){pattern}"),
-        false => pattern.to_owned(),
+    let pattern = if ignores_case {
+        format!("(?i){pattern}")
+    } else {
+        pattern.to_owned()
     };
     Regex::new(&pattern).is_ok_and(|it| it.is_match(path))
 }

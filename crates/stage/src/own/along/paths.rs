@@ -57,9 +57,10 @@ pub fn with_leads(text: &str, leads: &Leads, folder: &Path) -> String {
                 continue;
             };
             changed.push_str(&line[from..range.start]);
-            let there = match below.as_os_str().is_empty() {
-                true => folder.to_owned(),
-                false => folder.join(below),
+            let there = if below.as_os_str().is_empty() {
+                folder.to_owned()
+            } else {
+                folder.join(below)
             };
             changed.push_str(&there.display().to_string());
             from = end;

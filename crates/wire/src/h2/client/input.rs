@@ -195,9 +195,10 @@ impl Client {
             ..
         } = header;
         if !self.control.has_settings && (kind != kind::SETTINGS || header.has(flag::ACK)) {
-            return Err(match header.is_http1() {
-                true => Violation::Http1,
-                false => Violation::NoPreface,
+            return Err(if header.is_http1() {
+                Violation::Http1
+            } else {
+                Violation::NoPreface
             });
         }
         if length > self.config.max_frame_size {

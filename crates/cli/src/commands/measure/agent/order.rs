@@ -298,9 +298,10 @@ impl LoadOrder {
             seed: self.seed,
             check: self.check_one_in.map_or(BodyCheck::All, BodyCheck::OneIn),
             pacing: Pacing {
-                order: match self.pacing.in_turn {
-                    true => Order::InTurn,
-                    false => Order::ByWeight,
+                order: if self.pacing.in_turn {
+                    Order::InTurn
+                } else {
+                    Order::ByWeight
                 },
                 deadline: self.pacing.deadline_ns.map(Duration::from_nanos),
                 waiting: match self.pacing.waiting {

@@ -443,12 +443,11 @@ fn not_set_up(error: &anyhow::Error) -> StageReport {
         let of_stage = of_stage.map(|error| &*error.cause);
         cause.is::<std::io::Error>() || matches!(of_stage, Some(bakeoff_stage::Cause::File { .. }))
     };
-    match error.chain().any(is_of_files) {
-        true => {
-            let why = text.strip_prefix("failed to ").unwrap_or(&text);
-            StageReport::Cannot(format!("{why}; {ROOM}"))
-        }
-        false => StageReport::Refused(text),
+    if error.chain().any(is_of_files) {
+        let why = text.strip_prefix("failed to ").unwrap_or(&text);
+        StageReport::Cannot(format!("{why}; {ROOM}"))
+    } else {
+        StageReport::Refused(text)
     }
 }
 

@@ -55,9 +55,10 @@ pub(super) fn carry_out(file: &Path) -> anyhow::Result<u8> {
     }
     problems.iter().for_each(|problem| text.push_str(problem));
     output::result(&text)?;
-    Ok(match unusable.is_empty() {
-        true => exit::DONE,
-        false => exit::NOT_VALID,
+    Ok(if unusable.is_empty() {
+        exit::DONE
+    } else {
+        exit::NOT_VALID
     })
 }
 
@@ -106,9 +107,10 @@ type Facts = Vec<(&'static str, String)>;
 
 /// The doctor's rows, and those that only other hosts have.
 fn column(seen: &Seen<'_>, look: &Look, reached: &Reached) -> Facts {
-    let roles = match seen.roles.is_empty() {
-        true => "-".to_owned(),
-        false => seen.roles.join(", "),
+    let roles = if seen.roles.is_empty() {
+        "-".to_owned()
+    } else {
+        seen.roles.join(", ")
     };
     let interfaces = look.interfaces.iter().map(|it| match it.mbit_per_s {
         Some(mbit_per_s) => format!("{} {mbit_per_s} Mbit/s", it.name),

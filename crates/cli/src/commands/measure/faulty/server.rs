@@ -172,16 +172,15 @@ impl Server {
                 rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO))?;
                 return Ok(());
             }
-            let bytes = match self.planted.is_on(Fault::WrongStatus) {
-                true => answer("503 Service Unavailable", "", b"no\n"),
-                false => {
-                    let work = self.work_now();
-                    let done = done.clone();
-                    if !work.is_zero() && self.jobs.send(Job { work, done }).is_ok() {
-                        let _ = is_done.recv();
-                    }
-                    self.answer(number, upstream.as_mut())?
+            let bytes = if self.planted.is_on(Fault::WrongStatus) {
+                answer("503 Service Unavailable", "", b"no\n")
+            } else {
+                let work = self.work_now();
+                let done = done.clone();
+                if !work.is_zero() && self.jobs.send(Job { work, done }).is_ok() {
+                    let _ = is_done.recv();
                 }
+                self.answer(number, upstream.as_mut())?
             };
             self.send(&mut stream, &bytes)?;
             let cut = self.planted.meets(Fault::ShortBody, number);
@@ -193,9 +192,10 @@ impl Server {
     }
 
     fn work_now(&self) -> Duration {
-        match self.planted.is_on(Fault::Slow) {
-            true => self.work * SLOWER,
-            false => self.work,
+        if self.planted.is_on(Fault::Slow) {
+            self.work * SLOWER
+        } else {
+            self.work
         }
     }
 

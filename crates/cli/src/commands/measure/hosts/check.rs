@@ -266,10 +266,12 @@ fn headline(found: &[Found], links: &[Link], problems: &[HostError]) -> String {
     let lost = lost.map(|host| host.name.as_str());
     let at_links = problems.iter().map(|error| error.host.as_str());
     let lost: Vec<&str> = lost.chain(at_links).collect();
-    match links.iter().all(|link| link.why_not.is_none()) {
-        _ if !lost.is_empty() => format!("cannot take part: {}", lost.join(", ")),
-        true => "all hosts can take part".to_owned(),
-        false => "all hosts can take part, but not every link was measured".to_owned(),
+    if !lost.is_empty() {
+        format!("cannot take part: {}", lost.join(", "))
+    } else if links.iter().all(|link| link.why_not.is_none()) {
+        "all hosts can take part".to_owned()
+    } else {
+        "all hosts can take part, but not every link was measured".to_owned()
     }
 }
 
@@ -290,9 +292,10 @@ fn reached_row(host: &Found, reached: &Reached) -> Vec<String> {
 }
 
 fn roles_text(host: &Found) -> String {
-    match host.roles.is_empty() {
-        true => "-".to_owned(),
-        false => host.roles.join(", "),
+    if host.roles.is_empty() {
+        "-".to_owned()
+    } else {
+        host.roles.join(", ")
     }
 }
 

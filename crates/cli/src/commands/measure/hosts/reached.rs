@@ -199,9 +199,10 @@ pub(crate) fn opened(
             Err(error) => failed.push(error.to_string()),
         }
     }
-    match failed.is_empty() {
-        true => Ok(sessions),
-        false => Err(exit::not_valid(failed.join("\n"))),
+    if failed.is_empty() {
+        Ok(sessions)
+    } else {
+        Err(exit::not_valid(failed.join("\n")))
     }
 }
 

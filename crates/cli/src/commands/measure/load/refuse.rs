@@ -137,9 +137,12 @@ fn ranges(numbers: &[usize]) -> String {
             _ => runs.push((*number, *number)),
         }
     }
-    let text = |(first, last): &(usize, usize)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let text = |(first, last): &(usize, usize)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
     };
     runs.iter().map(text).collect::<Vec<_>>().join(",")
 }

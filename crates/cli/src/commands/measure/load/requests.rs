@@ -70,13 +70,15 @@ impl Asked {
 
     fn of_list(flags: &LoadFlags, path: &Path) -> anyhow::Result<Self> {
         let is_input = path == Path::new("-");
-        let name = match is_input {
-            true => "standard input".to_owned(),
-            false => path.display().to_string(),
+        let name = if is_input {
+            "standard input".to_owned()
+        } else {
+            path.display().to_string()
         };
-        let text = match is_input {
-            true => standard_input(),
-            false => read_regular_text(path, LIST_BYTES_MAX),
+        let text = if is_input {
+            standard_input()
+        } else {
+            read_regular_text(path, LIST_BYTES_MAX)
         };
         let wrong = |problem: &dyn std::fmt::Display| {
             exit::usage(format!("--urls: failed to read {name}: {problem}"))
@@ -171,9 +173,10 @@ impl Asked {
                 body: &body,
                 keep_alive: !flags.connection.no_keepalive,
             };
-            let bytes = match flags.request.chunked {
-                true => request.encode_chunked(),
-                false => request.encode(),
+            let bytes = if flags.request.chunked {
+                request.encode_chunked()
+            } else {
+                request.encode()
             };
             let h2 = (!speaking.is_h1()).then(|| Exchange::over_h2(&request, asked.target.secure));
             Ok(Exchange {

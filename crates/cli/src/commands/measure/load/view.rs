@@ -273,9 +273,10 @@ fn joined(cells: &[(u64, f64)], each: usize) -> Vec<(u64, f64)> {
 /// Fields beside their label, or below it where there is room for less than two.
 fn flow(label: &str, fields: &[(Style, String)], width: usize) -> Vec<Line> {
     let beside = width >= LABEL + 2 * FIELD + GAP;
-    let (mut line, indent) = match beside {
-        true => (Line::label(label, LABEL), LABEL),
-        false => (Line::label(label, 0), INDENT),
+    let (mut line, indent) = if beside {
+        (Line::label(label, LABEL), LABEL)
+    } else {
+        (Line::label(label, 0), INDENT)
     };
     let mut lines = Vec::new();
     let each = ((width + GAP).saturating_sub(indent) / (FIELD + GAP)).max(1);
@@ -300,9 +301,10 @@ fn errors(errors: u64) -> (Style, String) {
 }
 
 fn rate(requests: u64, covered_s: f64) -> String {
-    match covered_s > 0.0 {
-        true => short((requests as f64 / covered_s).round() as u64),
-        false => "-".to_owned(),
+    if covered_s > 0.0 {
+        short((requests as f64 / covered_s).round() as u64)
+    } else {
+        "-".to_owned()
     }
 }
 

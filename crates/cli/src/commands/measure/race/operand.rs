@@ -118,9 +118,10 @@ fn asked_over(
     files: &[&OwnFile],
 ) -> Option<Protocol> {
     let is_secure = |operand: &Operand| matches!(operand, Operand::Url(url) if url.is_secure);
-    let of_others = match operands.iter().any(is_secure) {
-        true => Protocol::H1Tls,
-        false => Protocol::H1,
+    let of_others = if operands.iter().any(is_secure) {
+        Protocol::H1Tls
+    } else {
+        Protocol::H1
     };
     protocol.or((!files.is_empty()).then_some(of_others))
 }

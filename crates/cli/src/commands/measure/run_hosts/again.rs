@@ -64,9 +64,10 @@ mod tests {
         let (mut attempts, mut pauses) = (0, 0);
         let attempt = || {
             attempts += 1;
-            match attempts >= back_at {
-                true => Ok(attempts),
-                false => Err(attempts),
+            if attempts >= back_at {
+                Ok(attempts)
+            } else {
+                Err(attempts)
             }
         };
         let pause = || {

@@ -54,10 +54,7 @@ impl Far {
         let far_origin = Some(&origin).filter(|it| it.place.way != Way::Home && !is_one_site);
         let proxied = campaign.plan.workloads.iter().any(|it| it.proxied);
         let serves_here = far_server.is_none() || (proxied && origin.place.way == Way::Home);
-        let listening = match serves_here {
-            true => listening(file, &hosts)?,
-            false => Listening::default(),
-        };
+        let listening = serves_here.then(|| listening(file, &hosts)).transpose()?;
         let far = far_server.into_iter().chain(far_origin.filter(|_| proxied));
         let far: Vec<Wanted> = far.cloned().collect();
         let mut addresses = hosts::addresses::of_file(&hosts);
@@ -92,7 +89,7 @@ impl Far {
             server: named(&server.place.name),
             origin: named(&origin.place.name),
             is_one_site,
-            listening,
+            listening: listening.unwrap_or_default(),
             generators: Arc::new(Shared {
                 own,
                 owner,
@@ -178,9 +175,12 @@ fn all_sessions(
     let mut of_stages = sessions(&[far, &apart].concat(), own, owner)?;
     let mut apart = of_stages.split_off(far.len()).into_iter();
     let mut beside = sessions(&beside, own, owner)?.into_iter();
-    let of_generators = generators.iter().filter_map(|one| match is_beside(one) {
-        true => beside.next(),
-        false => apart.next(),
+    let of_generators = generators.iter().filter_map(|one| {
+        if is_beside(one) {
+            beside.next()
+        } else {
+            apart.next()
+        }
     });
     Ok((of_stages, of_generators.collect()))
 }
@@ -204,9 +204,10 @@ fn stage_of(
         }
     };
     let has_servers = hosts.roles.server == *name;
-    let (library, mut files) = match has_servers {
-        true => library::files(campaign.plan, campaign.servers)?,
-        false => Default::default(),
+    let (library, mut files) = if has_servers {
+        library::files(campaign.plan, campaign.servers)?
+    } else {
+        Default::default()
     };
     let mut own = Vec::new();
     if has_servers {

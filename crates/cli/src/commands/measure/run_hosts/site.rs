@@ -91,9 +91,12 @@ impl Site for FarSite {
             part: order.part,
         };
         let answer = self.0.ask_for_start(&start, START_WITHIN, step);
-        let (report, files) = answer.map_err(|gone| match gone.is_away {
-            true => StartFailed::Lost(gone.into_record()),
-            false => failed(gone.for_record()),
+        let (report, files) = answer.map_err(|gone| {
+            if gone.is_away {
+                StartFailed::Lost(gone.into_record())
+            } else {
+                failed(gone.for_record())
+            }
         })?;
         let started = match report {
             StageReport::Started(started) => *started,

@@ -223,9 +223,10 @@ fn upstreams() -> Vec<Fault> {
             Finds::Weakened(&["backend-bound"]),
             |planted| {
                 Setup::Campaign(Campaign {
-                    workload: match planted {
-                        true => "proxied = true\norigin = { delay = \"5ms\", workers = 1 }",
-                        false => "proxied = true",
+                    workload: if planted {
+                        "proxied = true\norigin = { delay = \"5ms\", workers = 1 }"
+                    } else {
+                        "proxied = true"
                     },
                     references: &["origin"],
                     ..proxy(false, "")
@@ -403,9 +404,10 @@ fn engine_and_machine() -> Vec<Fault> {
             "a closed loop at the built-in null server, which is faster than the engine",
             Finds::Weakened(&["engine-busy"]),
             |planted| {
-                let server = match planted {
-                    true => Server::Null,
-                    false => Server::Faulty("--work 1ms".to_owned()),
+                let server = if planted {
+                    Server::Null
+                } else {
+                    Server::Faulty("--work 1ms".to_owned())
                 };
                 Setup::Campaign(Campaign::of("clients = 32", server))
             },
@@ -416,9 +418,10 @@ fn engine_and_machine() -> Vec<Fault> {
             "a server that does nothing, beside the yardstick, over 3 rounds",
             Finds::Present(&["generator-ceiling"]),
             |planted| {
-                let server = match planted {
-                    true => Server::Null,
-                    false => Server::Faulty("--work 1ms".to_owned()),
+                let server = if planted {
+                    Server::Null
+                } else {
+                    Server::Faulty("--work 1ms".to_owned())
                 };
                 // One round is one pair of rates, which may be a fifth apart on a virtual machine.
                 Setup::Campaign(Campaign {

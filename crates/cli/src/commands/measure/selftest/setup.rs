@@ -122,10 +122,7 @@ impl Campaign {
         }
         for (name, server) in ["a", "b"].iter().zip(&self.contenders) {
             // A drift is of the machine: its clock begins with the first start of either server.
-            let own = match server.drifts() {
-                true => "both",
-                false => name,
-            };
+            let own = if server.drifts() { "both" } else { name };
             let command = server.command(program, &folder.join(own), self.body);
             let command = command.replace('\\', "\\\\").replace('"', "\\\"");
             let _ = writeln!(
@@ -155,9 +152,10 @@ impl Campaign {
             return format!("[[overload]]\n{}", self.load);
         }
         let (warmup, window) = self.times_ms;
-        let timeout = match self.load.contains("timeout") {
-            true => "",
-            false => "timeout = \"1s\"\n",
+        let timeout = if self.load.contains("timeout") {
+            ""
+        } else {
+            "timeout = \"1s\"\n"
         };
         format!(
             "[[load]]\n{}\n{timeout}warmup = \"{warmup}ms\"\nduration = \"{window}ms\"",
@@ -174,9 +172,10 @@ impl Server {
     fn command(&self, program: &Path, folder: &Path, body: usize) -> String {
         let program = format!("'{}'", program.display());
         let faulty = |arguments: &str| {
-            let folder = match arguments.contains("--fault") {
-                true => format!(" --folder '{}'", folder.display()),
-                false => String::new(),
+            let folder = if arguments.contains("--fault") {
+                format!(" --folder '{}'", folder.display())
+            } else {
+                String::new()
             };
             format!("{program} faulty server --port {{port}} --body {body} {arguments}{folder}")
         };

@@ -49,11 +49,13 @@ fn check_mapped(folder: &str, file: &str, lines: &[&str]) {
     // Of the tests' files relative paths begin in /etc.
     let relative = format!("..{}", path.display());
     for line in lines {
-        let with = |path: String| match line.contains("\"@") || path.contains(' ') {
-            true => line
-                .replace("\"@\"", "@")
-                .replace('@', &format!("\"{path}\"")),
-            false => line.replace('@', &path),
+        let with = |path: String| {
+            if line.contains("\"@") || path.contains(' ') {
+                line.replace("\"@\"", "@")
+                    .replace('@', &format!("\"{path}\""))
+            } else {
+                line.replace('@', &path)
+            }
         };
         let escaped = relative.replace(' ', "\\ ");
         let text = line

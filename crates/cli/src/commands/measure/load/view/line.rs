@@ -43,9 +43,10 @@ impl Line {
         for (style, text) in &self.0 {
             let shown: String = text.chars().take(left).collect();
             left -= shown.chars().count();
-            match colour && *style != NORMAL && !shown.is_empty() {
-                true => line.push_str(&format!("{style}{shown}{style:#}")),
-                false => line.push_str(&shown),
+            if colour && *style != NORMAL && !shown.is_empty() {
+                line.push_str(&format!("{style}{shown}{style:#}"))
+            } else {
+                line.push_str(&shown)
             }
         }
         line
@@ -85,9 +86,12 @@ pub(super) fn sparkline(rates: &[f64], columns: usize) -> String {
         })
         .collect();
     let most = means.iter().copied().fold(0.0, f64::max);
-    let height = |rate: &f64| match *rate > 0.0 {
-        true => 1 + ((rate / most) * 6.0).round() as usize,
-        false => 0,
+    let height = |rate: &f64| {
+        if *rate > 0.0 {
+            1 + ((rate / most) * 6.0).round() as usize
+        } else {
+            0
+        }
     };
     means.iter().map(|rate| HEIGHTS[height(rate)]).collect()
 }

@@ -103,9 +103,12 @@ rate         ▂▃▄▄▅▅▆▇██████████
 #[test]
 fn the_last_second_is_not_the_average_and_few_latencies_have_no_p99() {
     // Half a minute of quick answers, then slow ones and errors.
-    let turned = view(about(), 300, |tenth| match tenth > 280 {
-        true => (5, 3, 400),
-        false => (1_000, 0, 2),
+    let turned = view(about(), 300, |tenth| {
+        if tenth > 280 {
+            (5, 3, 400)
+        } else {
+            (1_000, 0, 2)
+        }
     });
     let lines = turned.frame(HALF, size(80, 24), false);
     let last = &lines[2];

@@ -12,15 +12,12 @@ pub(super) fn limits() -> Vec<Fault> {
             "200 clients where the load may open 128 files",
             Finds::Refused(&["open files"]),
             |planted| {
-                Setup::Line(match planted {
-                    true => {
-                        "ulimit -n 128; \"$0\" load -c 200 -d 300ms --timeout 300ms \
+                Setup::Line(if planted {
+                    "ulimit -n 128; \"$0\" load -c 200 -d 300ms --timeout 300ms \
                          http://127.0.0.1:1/"
-                    }
-                    false => {
-                        "ulimit -n 128; \"$0\" load -c 8 -d 300ms --timeout 300ms \
+                } else {
+                    "ulimit -n 128; \"$0\" load -c 8 -d 300ms --timeout 300ms \
                          http://127.0.0.1:1/"
-                    }
                 })
             },
         ),
@@ -29,12 +26,7 @@ pub(super) fn limits() -> Vec<Fault> {
             "R12",
             "300 connections from a network with 100 ports",
             Finds::Refused(&["port"]),
-            |planted| {
-                Setup::Line(match planted {
-                    true => PORTS_100,
-                    false => PORTS_1000,
-                })
-            },
+            |planted| Setup::Line(if planted { PORTS_100 } else { PORTS_1000 }),
         ),
         timed(
             "server-fd-limit",
@@ -43,9 +35,10 @@ pub(super) fn limits() -> Vec<Fault> {
             Finds::Weakened(&["fd-limit"]),
             |planted| {
                 let server = "--work 1ms".to_owned();
-                let server = match planted {
-                    true => Server::FewFiles(server, 64),
-                    false => Server::Faulty(server),
+                let server = if planted {
+                    Server::FewFiles(server, 64)
+                } else {
+                    Server::Faulty(server)
                 };
                 Setup::Campaign(Campaign::of("clients = 100", server))
             },
@@ -59,9 +52,10 @@ pub(super) fn limits() -> Vec<Fault> {
                 let load = "clients = 32";
                 let first = Server::Faulty("--work 1ms".to_owned());
                 let mut campaign = Campaign::of(load, first);
-                campaign.contenders.push(match planted {
-                    true => Server::FewFiles("--work 1ms".to_owned(), 20),
-                    false => Server::Faulty("--work 1ms".to_owned()),
+                campaign.contenders.push(if planted {
+                    Server::FewFiles("--work 1ms".to_owned(), 20)
+                } else {
+                    Server::Faulty("--work 1ms".to_owned())
                 });
                 Setup::Campaign(campaign)
             },
