@@ -201,9 +201,9 @@ impl<'c> Sides<'c> {
         let [(more, cells), (less, against)] = self.leading();
         let grade = grade_of_most(cells);
         let mut text = if against.is_empty() {
-            self.sentence((more, less), cells) + &graded_otherwise(cells, grade)
+            self.sentence(more, less, cells) + &graded_otherwise(cells, grade)
         } else {
-            self.mixed((more, cells), (less, against), grade)
+            self.mixed(more, cells, less, against, grade)
         };
         text += &self.rest();
         text += &causes(cells);
@@ -225,8 +225,10 @@ impl<'c> Sides<'c> {
     /// `B and A differ by cell: B has 2.2x the requests/s in 4 of 7 cells, A 20 % more in 2`.
     fn mixed(
         &self,
-        (more, cells): (&str, &[&Comparison]),
-        (less, against): (&str, &[&Comparison]),
+        more: &str,
+        cells: &[&Comparison],
+        less: &str,
+        against: &[&Comparison],
         grade: Grade,
     ) -> String {
         let (apart, other) = (Apart::of(cells), Apart::of(against));
@@ -256,7 +258,7 @@ impl<'c> Sides<'c> {
     }
 
     /// `B is faster than A: 1.8x to 6x the requests/s in 7 of 8 cells`.
-    fn sentence(&self, (more, less): (&str, &str), cells: &[&Comparison]) -> String {
+    fn sentence(&self, more: &str, less: &str, cells: &[&Comparison]) -> String {
         let apart = Apart::of(cells);
         let times = apart.times();
         let counted = of_cells(cells.len(), self.compared());

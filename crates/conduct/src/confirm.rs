@@ -354,7 +354,7 @@ fn experiment<'p>(
         duration_s: load.duration_s.min(WINDOW_MOST_S),
         ..load.clone()
     };
-    let changed = changed(plan, (contender, workload), suspicion, allowed);
+    let changed = changed(plan, contender, workload, suspicion, allowed);
     Some(Experiment {
         number,
         contender,
@@ -368,7 +368,8 @@ fn experiment<'p>(
 /// The changed arm, or why there can be none, as a part of a sentence.
 fn changed(
     plan: &Plan,
-    (contender, workload): (&Contender, &Workload),
+    contender: &Contender,
+    workload: &Workload,
     suspicion: &Suspicion,
     allowed: &[usize],
 ) -> Result<Changed, String> {

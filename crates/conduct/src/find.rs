@@ -52,7 +52,7 @@ impl<'p> Searches<'p> {
         let (workload, load) = missing.next()?;
         let contender = Contender::plain("yardstick", ServerChoice::Yardstick);
         let step = Step::Closed { length_s: CLOSED_S };
-        trial(&contender, (workload, load), &step, (1, recorded.len()))
+        trial(&contender, workload, load, &step, (1, recorded.len()))
     }
 }
 
@@ -67,7 +67,7 @@ impl Sequence for Searches<'_> {
             .filter_map(|quest| Some((quest, quest.progress.next()?)));
         let (quest, step) = open.min_by(|left, right| turn(left).total_cmp(&turn(right)))?;
         let number = (quest.ended() + 1, recorded.len());
-        trial(quest.contender, (quest.workload, quest.load), &step, number)
+        trial(quest.contender, quest.workload, quest.load, &step, number)
     }
 
     fn seen_later(&self, _: &[TrialRecord]) -> Vec<(usize, Disturbance)> {
@@ -108,7 +108,8 @@ fn of_quest(quest: &Quest<'_>) -> Left {
 /// A step of a search as a trial: the `number`th of its contender, at a place in the campaign.
 fn trial(
     contender: &Contender,
-    (workload, load): (&Workload, &Load),
+    workload: &Workload,
+    load: &Load,
     step: &Step,
     (number, index): (usize, usize),
 ) -> Option<Trial> {

@@ -190,7 +190,7 @@ impl Cell<'_> {
             duration_s: length_s,
             ..self.closed(clients)
         };
-        let trial = self.trial(1, &Purpose::Capacity, (load, None));
+        let trial = self.trial(1, &Purpose::Capacity, load, None);
         Some(match attempt {
             1 => trial,
             _ => trial.again(attempt),
@@ -200,7 +200,7 @@ impl Cell<'_> {
     fn ramp_trial(&self, round: u32, recorded: &[TrialRecord]) -> Option<Trial> {
         let capacity_per_s = self.capacity(recorded)?;
         let (load, ramp) = self.ramp_load(capacity_per_s);
-        Some(self.trial(round, &Purpose::Ramp, (load, Some(ramp))))
+        Some(self.trial(round, &Purpose::Ramp, load, Some(ramp)))
     }
 
     fn ramp_load(&self, capacity_per_s: f64) -> (Load, Ramp) {
@@ -230,7 +230,7 @@ impl Cell<'_> {
             duration_s: self.overload.rung.as_secs_f64(),
             ..self.closed(clients)
         };
-        self.trial(round, &Purpose::Rung { clients }, (load, None))
+        self.trial(round, &Purpose::Rung { clients }, load, None)
     }
 
     fn closed(&self, clients: u32) -> Load {
@@ -273,7 +273,7 @@ impl Cell<'_> {
         })
     }
 
-    fn trial(&self, round: u32, purpose: &Purpose, (load, ramp): (Load, Option<Ramp>)) -> Trial {
+    fn trial(&self, round: u32, purpose: &Purpose, load: Load, ramp: Option<Ramp>) -> Trial {
         let name = purpose.load_name(&self.load.label());
         let (contender, workload) = (&self.contender.name, &self.workload.name);
         Trial {

@@ -83,7 +83,7 @@ fn exchanges(workload: &Workload, host: &str, encoded: &Encoded) -> Result<Vec<E
     let each = workload.requests.iter().enumerate();
     each.map(|(index, asked)| {
         let wire_body = encoded.get(&index).cloned();
-        exchange(workload, asked, wire_body, (host, keep_alive))
+        exchange(workload, asked, wire_body, host, keep_alive)
             .map_err(|cause| format!("`{}`: {cause}", asked.name()))
     })
     .collect()
@@ -94,7 +94,8 @@ fn exchange(
     workload: &Workload,
     asked: &bakeoff_plan::Request,
     wire_body: Option<Vec<u8>>,
-    (host, keep_alive): (&str, bool),
+    host: &str,
+    keep_alive: bool,
 ) -> Result<Exchange, String> {
     let sent = asked.body.as_ref();
     let body = sent.map(|body| body.content.bytes()).unwrap_or_default();

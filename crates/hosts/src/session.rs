@@ -267,7 +267,7 @@ impl Session {
         within: Duration,
         fits: impl Fn(&Report) -> bool,
     ) -> Result<Report, HostError> {
-        let report = self.expect_while(what, (within, &|| true), fits)?;
+        let report = self.expect_while(what, within, &|| true, fits)?;
         report.ok_or_else(|| self.late(what, within))
     }
 
@@ -279,7 +279,8 @@ impl Session {
     pub fn expect_while(
         &mut self,
         what: &'static str,
-        (within, goes_on): (Duration, &dyn Fn() -> bool),
+        within: Duration,
+        goes_on: &dyn Fn() -> bool,
         fits: impl Fn(&Report) -> bool,
     ) -> Result<Option<Report>, HostError> {
         let end = Instant::now() + within;

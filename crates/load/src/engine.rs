@@ -52,8 +52,8 @@ fn run_by(
             let started = builder.spawn_scoped(scope, move || {
                 let _leaving = meeting.leave_at_end();
                 pin(spec, own)?;
-                let made = make(spec, control, tls, (share, length))?;
-                one_thread(made, spec, control, (meeting, zero))
+                let made = make(spec, control, tls, share, length)?;
+                one_thread(made, spec, control, meeting, zero)
             });
             if started.is_err() {
                 meeting.call_off();
@@ -81,7 +81,8 @@ fn one_thread(
     mut made: Loop<'_, Epoll>,
     spec: &LoadSpec,
     control: &Control,
-    (meeting, zero): (&Meeting, &AtomicU64),
+    meeting: &Meeting,
+    zero: &AtomicU64,
 ) -> Result<Option<Counts>, LoadError> {
     made.prepare().map_err(LoadError::Poll)?;
     let Some(mut is_last) = meeting.wait() else {
@@ -132,7 +133,8 @@ fn make<'a>(
     spec: &'a LoadSpec,
     control: &'a Control,
     tls: Option<TlsSide>,
-    (share, length): (Share, Option<u64>),
+    share: Share,
+    length: Option<u64>,
 ) -> Result<Loop<'a, Epoll>, LoadError> {
     // Timers of an ordinary thread fire up to 50 µs late; a schedule wants them on time.
     rustix::thread::set_current_timer_slack(std::num::NonZero::new(1)).ok();

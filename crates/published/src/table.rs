@@ -489,7 +489,7 @@ fn place(row: &mut Row, column: &Column, figure: Figure, unit: Unit) -> Result<(
             load.duration_s = Some(figure.value / 1e9).filter(|seconds| *seconds >= SECONDS_LEAST);
             load.duration_step_s = figure.step / 1e9;
         }
-        other => place_rest(load, counts, transfer, (other, figure.value)),
+        other => place_rest(load, counts, transfer, other, figure.value),
     }
     Ok(())
 }
@@ -498,7 +498,8 @@ fn place_rest(
     load: &mut Load,
     counts: &mut Counts,
     transfer: &mut Transfer,
-    (quantity, value): (Quantity, f64),
+    quantity: Quantity,
+    value: f64,
 ) {
     let field = match quantity {
         Quantity::Clients => &mut load.clients,

@@ -186,7 +186,7 @@ pub fn compare_within(
 ) -> Result<Compare, CompareError> {
     let record = redacted.record();
     let judged = judge(record);
-    let rows = compare_contenders(record, &judged, (first, seconds), gates);
+    let rows = compare_contenders(record, &judged, first, seconds, gates);
     let rows = rows.map_err(CompareError::Gate)?;
     let side = |names: &[&str]| CompareSide {
         record: None,

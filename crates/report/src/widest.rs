@@ -36,7 +36,7 @@ pub fn widest_gated(record: &Record, gates: &Gates) -> Option<f64> {
     let (first, seconds) = names.split_first()?;
     let strictest = gates.strictest()?;
     let mut widest: f64 = 0.0;
-    for row in compare_contenders(record, &judged, (first, seconds), gates).ok()? {
+    for row in compare_contenders(record, &judged, first, seconds, gates).ok()? {
         let Some(gate) = row.gate else { continue };
         // They are awaited whatever is seen in those that there are.
         if row.rounds_enough.is_some() {

@@ -19,7 +19,8 @@ use crate::verdict::Verdict;
 pub fn compare_contenders(
     record: &Record,
     judged: &Judged<'_>,
-    (first, seconds): (&str, &[&str]),
+    first: &str,
+    seconds: &[&str],
     gates: &Gates,
 ) -> Result<Vec<GateRow>, GateError> {
     let known = || record.plan.contenders.iter().map(|one| one.name.clone());
@@ -38,7 +39,7 @@ pub fn compare_contenders(
     let families = Metric::ALL.map(|metric| Family::of(record, judged, metric));
     let mut all = Vec::new();
     for second in seconds {
-        all.extend(of_pair(&families, (first, second), gates)?);
+        all.extend(of_pair(&families, first, second, gates)?);
     }
     Ok(all)
 }
@@ -46,10 +47,11 @@ pub fn compare_contenders(
 /// Holds `second` against `first`.
 fn of_pair(
     families: &[Family<'_, '_>],
-    (first, second): (&str, &str),
+    first: &str,
+    second: &str,
     gates: &Gates,
 ) -> Result<Vec<GateRow>, GateError> {
-    let of_family = |family: &Family<'_, '_>| family.rows((first, second), gates);
+    let of_family = |family: &Family<'_, '_>| family.rows(first, second, gates);
     let mut rows: Vec<Placed> = families.iter().flat_map(of_family).collect();
     leave_out_unsupported(&mut rows, |placed| placed.is_unsupported);
     // By block first, as in a report.
@@ -129,7 +131,7 @@ impl<'c, 'r> Family<'c, 'r> {
         }
     }
 
-    fn rows(&self, (first, second): (&str, &str), gates: &Gates) -> Vec<Placed> {
+    fn rows(&self, first: &str, second: &str, gates: &Gates) -> Vec<Placed> {
         let mut rows = Vec::new();
         for (pair, located) in &self.pairs {
             let key = pair.key();

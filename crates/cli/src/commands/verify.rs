@@ -60,7 +60,7 @@ pub(crate) fn carry_out(flags: &VerifyFlags) -> anyhow::Result<u8> {
         Err(error) if listed > 0 => found.push(format!("{error:#}")),
         Err(error) => return Err(error),
     }
-    finish(path, (listed, &found), notes, checked)
+    finish(path, listed, &found, notes, checked)
 }
 
 /// What differs apart from the checksums.
@@ -226,7 +226,7 @@ fn page(path: &Path, record: Record) -> anyhow::Result<Page> {
         })?;
         if found.is_empty() {
             let repeated = recorded.saturating_sub(report.trials.len());
-            return Ok(around(&report, repeated, path, (&text, is_same_version)));
+            return Ok(around(&report, repeated, path, &text, is_same_version));
         }
         let lines = found.into_iter().map(|one| {
             format!(
@@ -257,7 +257,8 @@ fn around(
     report: &Report,
     repeated: usize,
     path: &Path,
-    (page, is_same_version): (&str, bool),
+    page: &str,
+    is_same_version: bool,
 ) -> Page {
     let repeated = match repeated {
         0 => String::new(),
@@ -307,7 +308,8 @@ fn without_document(path: &Path, record: Record, text: &str) -> Page {
 /// Prints what verify comes to; the first `listed` of what was found are said already.
 fn finish(
     path: &Path,
-    (listed, found): (usize, &[String]),
+    listed: usize,
+    found: &[String],
     mut notes: Vec<String>,
     checked: Checked,
 ) -> anyhow::Result<u8> {

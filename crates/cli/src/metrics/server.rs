@@ -39,7 +39,7 @@ pub(super) fn serve(listener: &TcpListener, over: &OwnedFd, mut source: impl Sou
         }
         open.retain(|one| !one.is_over && one.until > now);
         let until = open.iter().map(|one| one.until).fold(next, Instant::min);
-        let Some(ready) = wait(over, (listener, !rests), &open, until - now) else {
+        let Some(ready) = wait(over, listener, !rests, &open, until - now) else {
             return;
         };
         for (one, is_ready) in open.iter_mut().zip(&ready.connections) {
@@ -70,7 +70,8 @@ struct Ready {
 /// Waits until something is to be done; `None` when it is over.
 fn wait(
     over: &OwnedFd,
-    (listener, accepts): (&TcpListener, bool),
+    listener: &TcpListener,
+    accepts: bool,
     open: &[Connection],
     at_most: Duration,
 ) -> Option<Ready> {

@@ -131,13 +131,13 @@ impl Staged for Contestant {
         within: Duration,
     ) -> Result<Fetched, TrialEnd> {
         let is_silent = self.server.answer.silent && when == When::After;
-        let cause = match self.is_dead() {
-            true => "Connection refused (os error 111)",
-            false if is_silent => {
-                self.world.clock.sleep(within);
-                "no whole answer in time; 0 bytes arrived"
-            }
-            false => return Ok(self.server.answered(request, protocol, when)),
+        let cause = if self.is_dead() {
+            "Connection refused (os error 111)"
+        } else if is_silent {
+            self.world.clock.sleep(within);
+            "no whole answer in time; 0 bytes arrived"
+        } else {
+            return Ok(self.server.answered(request, protocol, when));
         };
         Err(TrialEnd::Failed {
             step: Step::CheckAgain,

@@ -141,7 +141,7 @@ impl Link {
         }
         let mut written = 0;
         if let Some((bytes, segment)) = self.unsent.take() {
-            written += self.send((driver, socket), &bytes, segment, segments_max)?;
+            written += self.send(driver, socket, &bytes, segment, segments_max)?;
         }
         while self.unsent.is_none() {
             outgoing.clear();
@@ -152,14 +152,15 @@ impl Link {
             let Some(transmit) = transmit else { break };
             let segment = transmit.segment_size.unwrap_or(transmit.size);
             let bytes = &outgoing[..transmit.size];
-            written += self.send((driver, socket), bytes, segment, segments_max)?;
+            written += self.send(driver, socket, bytes, segment, segments_max)?;
         }
         Ok(written)
     }
 
     fn send<D: Driver>(
         &mut self,
-        (driver, socket): (&mut D, &D::Socket),
+        driver: &mut D,
+        socket: &D::Socket,
         bytes: &[u8],
         segment: usize,
         segments_max: &mut usize,
@@ -179,7 +180,7 @@ impl Link {
             Err(Errno::IO | Errno::INVAL) if bytes.len() > segment => {
                 *segments_max = 1;
                 bytes.chunks(segment).try_fold(0, |sent, datagram| {
-                    Ok(sent + self.send((driver, socket), datagram, segment, segments_max)?)
+                    Ok(sent + self.send(driver, socket, datagram, segment, segments_max)?)
                 })
             }
             // Too long for the path, or no memory for it: lost, and sent again if it matters.

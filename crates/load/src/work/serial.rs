@@ -34,7 +34,7 @@ pub(crate) fn handle<D: Driver>(
     let (read, time) = serial.handle(flight, thread, &slot.greed, &mut intake);
     let (from, now) = (std::mem::replace(&mut thread.clock, time.now), time.now);
     let Read::Whole { response, beyond } = read else {
-        return follow(slot, read, intake, (from, now), thread);
+        return follow(slot, read, intake, from, now, thread);
     };
     if beyond || serial.is_early || time.arrived < flight.sent {
         return complete_oddly(slot, response, beyond, now, thread);
@@ -131,7 +131,7 @@ fn take_early<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>,
     };
     let read = serial.take_early(flight, thread, now);
     let is_over = matches!(read, Read::Whole { .. } | Read::Failed(_));
-    follow(slot, read, Intake::default(), (now, now), thread);
+    follow(slot, read, Intake::default(), now, now, thread);
     is_over
 }
 
@@ -156,7 +156,7 @@ fn read_before_sending<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Threa
         // Tickets of TLS are no answer.
         serial.is_early = flight.first_byte != 0;
     }
-    follow(slot, read, intake, (time.now, time.now), thread);
+    follow(slot, read, intake, time.now, time.now, thread);
     is_over
 }
 
@@ -208,7 +208,8 @@ fn follow<D: Driver>(
     slot: &mut Slot<D::Socket>,
     read: Read,
     mut intake: Intake,
-    (from, now): (u64, u64),
+    from: u64,
+    now: u64,
     thread: &mut Thread<'_, D>,
 ) {
     if let Phase::Ready(Link::Serial(serial)) = &slot.phase {

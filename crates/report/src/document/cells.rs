@@ -151,7 +151,9 @@ fn columns() -> Vec<Drawn> {
 }
 
 fn drawn(
-    (name, title, unit): (&str, &str, Unit),
+    name: &str,
+    title: &str,
+    unit: Unit,
     extent: Extent,
     field: impl Fn(&Report, &Cell) -> Field + 'static,
 ) -> Drawn {
@@ -177,7 +179,7 @@ impl Drawn {
 
 /// A column for machines alone.
 fn data(name: &str, unit: Unit, field: impl Fn(&Report, &Cell) -> Field + 'static) -> Drawn {
-    drawn((name, "", unit), Extent::Data, field)
+    drawn(name, "", unit, Extent::Data, field)
 }
 
 fn names() -> Vec<Drawn> {
@@ -190,7 +192,7 @@ fn names() -> Vec<Drawn> {
             Field::text(&cell.contender)
         }),
         // References stand in brackets: they are measured beside the contenders.
-        drawn(("", "contender", Unit::Text), Extent::Short, |_, cell| {
+        drawn("", "contender", Unit::Text, Extent::Short, |_, cell| {
             let name = plain(&cell.contender);
             Field::text(if cell.is_contender() {
                 name
@@ -225,11 +227,11 @@ fn first_numbers() -> Vec<Drawn> {
     use Extent::Short;
     vec![
         estimate(Measure::RatePerS, "req/s", Unit::PerSecond, Short),
-        drawn(("", "low to high", Unit::PerSecond), Short, |_, cell| {
+        drawn("", "low to high", Unit::PerSecond, Short, |_, cell| {
             let rate = cell.estimate(Measure::RatePerS).filter(|rate| rate.n > 1);
             Field::of(rate.map_or(Value::Nothing, |rate| Value::Range(rate.low, rate.high)))
         }),
-        drawn(("", "ratio", Unit::Ratio), Short, |report, cell| {
+        drawn("", "ratio", Unit::Ratio, Short, |report, cell| {
             let main = [Metric::RatePerS, Metric::LatencyP99Ns];
             let mut found = main
                 .into_iter()
@@ -238,11 +240,9 @@ fn first_numbers() -> Vec<Drawn> {
         }),
         estimate(Measure::LatencyP50Ns, "p50", Unit::Milliseconds, Short),
         estimate(Measure::LatencyP99Ns, "p99", Unit::Milliseconds, Short),
-        drawn(
-            ("error_share", "errors", Unit::Percent),
-            Short,
-            |_, cell| Field::number(cell.error_share),
-        ),
+        drawn("error_share", "errors", Unit::Percent, Short, |_, cell| {
+            Field::number(cell.error_share)
+        }),
         estimate(
             Measure::CpuNsPerRequest,
             "CPU/req",
@@ -250,7 +250,7 @@ fn first_numbers() -> Vec<Drawn> {
             Short,
         ),
         estimate(Measure::MemoryPeakBytes, "memory", Unit::Bytes, Short),
-        drawn(("", "verdict", Unit::Text), Short, |_, cell| verdict(cell)),
+        drawn("", "verdict", Unit::Text, Short, |_, cell| verdict(cell)),
     ]
 }
 
@@ -349,7 +349,7 @@ fn counting(n: u64) -> Field {
 
 /// The column of a measure: its estimate, or at least what it is.
 fn estimate(measure: Measure, title: &str, unit: Unit, extent: Extent) -> Drawn {
-    drawn((measure.name(), title, unit), extent, move |_, cell| {
+    drawn(measure.name(), title, unit, extent, move |_, cell| {
         let reason = cell.missing.get(measure.name()).cloned();
         let is_rate = measure == Measure::RatePerS;
         match (cell.at_least(measure), cell.estimate(measure)) {

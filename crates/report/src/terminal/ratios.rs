@@ -233,7 +233,7 @@ fn grid(report: &Report, ratios: &RatioTable, table: &Table, form: Form, width: 
     let row = |((row, of), workload): ((&Row, &RatioRow), &String)| {
         let field = |index: &usize| match *index {
             0 => GridField::new(workload.clone()),
-            index => number(report, (row, of), index, table.columns[index].unit, form),
+            index => number(report, row, of, index, table.columns[index].unit, form),
         };
         kept.iter().map(field).collect()
     };
@@ -246,7 +246,8 @@ fn grid(report: &Report, ratios: &RatioTable, table: &Table, form: Form, width: 
 
 fn number(
     report: &Report,
-    (row, of): (&Row, &RatioRow),
+    row: &Row,
+    of: &RatioRow,
     index: usize,
     unit: Unit,
     form: Form,

@@ -223,7 +223,8 @@ fn row(metric: Metric, all: &All<'_>, group: &[&Cell], columns: &[String]) -> Ra
         ratio_cell(
             metric,
             contender,
-            (mine.copied(), compared.copied()),
+            mine.copied(),
+            compared.copied(),
             *contender == baseline,
         )
     };
@@ -252,7 +253,8 @@ fn load_as_run(judged: &Judged<'_>, workload: &str, load: &str) -> String {
 fn ratio_cell(
     metric: Metric,
     contender: &str,
-    (cell, compared): (Option<&Cell>, Option<&Comparison>),
+    cell: Option<&Cell>,
+    compared: Option<&Comparison>,
     is_baseline: bool,
 ) -> RatioCell {
     let measure = metric.measure();

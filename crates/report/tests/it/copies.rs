@@ -10,7 +10,7 @@ use bakeoff_report::{
 };
 
 /// A record whose first workload sends a header.
-fn asking((name, value): (&str, &str), started_at: &str) -> Record {
+fn asking(name: &str, value: &str, started_at: &str) -> Record {
     let mut record = bakeoff_testing::at_one_load(bakeoff_testing::campaign(7));
     record.machine.started_at = started_at.to_owned();
     for workload in &mut record.plan.workloads {
@@ -63,9 +63,9 @@ fn copies_that_leave_out_headers_are_not_compared() {
             "{found:?}"
         );
     };
-    let monday = asking(("X-Mode", "cached"), MONDAY);
-    let tuesday = asking(("X-Mode", "cached"), TUESDAY);
-    let other = asking(("X-Mode", "uncached"), TUESDAY);
+    let monday = asking("X-Mode", "cached", MONDAY);
+    let tuesday = asking("X-Mode", "cached", TUESDAY);
+    let other = asking("X-Mode", "uncached", TUESDAY);
     check(&whole(&monday), &whole(&tuesday), None);
     check(&whole(&monday), &whole(&other), Some(OTHERWISE));
     check(&copy(&monday), &copy(&tuesday), Some(UNKNOWN));
@@ -74,7 +74,7 @@ fn copies_that_leave_out_headers_are_not_compared() {
     check(&whole(&monday), &copy(&other), Some(UNKNOWN));
     // A copy keeps the values that say how an answer is sent.
     let kept =
-        |encoding: &str, started_at: &str| copy(&asking(("Accept-Encoding", encoding), started_at));
+        |encoding: &str, started_at: &str| copy(&asking("Accept-Encoding", encoding, started_at));
     check(&kept("gzip", MONDAY), &kept("gzip", TUESDAY), None);
     check(&kept("gzip", MONDAY), &kept("br", TUESDAY), Some(OTHERWISE));
 
@@ -100,7 +100,7 @@ fn copies_keep_the_headers_of_the_workloads_of_bakeoff() {
 
 #[test]
 fn a_copy_that_leaves_out_headers_is_no_baseline() {
-    let record = asking(("X-Mode", "cached"), MONDAY);
+    let record = asking("X-Mode", "cached", MONDAY);
     let found = |baseline: &Redacted| {
         let found = baseline_mismatches(baseline, &record.machine, &record.plan);
         found.into_iter().map(|one| one.text).collect::<Vec<_>>()
@@ -121,8 +121,8 @@ fn a_history_takes_no_number_of_a_copy_that_leaves_out_headers() {
         record: Ok(HistoryRecord::of(redacted).expect("it has rounds")),
     };
     let (cached, other) = (
-        asking(("X-Mode", "cached"), MONDAY),
-        asking(("X-Mode", "uncached"), TUESDAY),
+        asking("X-Mode", "cached", MONDAY),
+        asking("X-Mode", "uncached", TUESDAY),
     );
     let history = |sources: &[HistorySource]| history_view(sources, &[HistoryMetric::Cpu]);
     let whole = history(&[
@@ -151,6 +151,6 @@ fn a_history_takes_no_number_of_a_copy_that_leaves_out_headers() {
     };
     assert!(is_named("monday") && is_named("tuesday"), "{left_out:?}");
     // What is kept in a copy is followed.
-    let kept = asking(("Accept-Encoding", "gzip"), MONDAY);
+    let kept = asking("Accept-Encoding", "gzip", MONDAY);
     assert!(history(&[source("monday", &copy(&kept))]).has_points());
 }

@@ -193,7 +193,7 @@ fn a_race_waits_for_rounds_whatever_the_undisturbed_ones_show() {
         }
         let contenders = record.plan.contenders.iter();
         let names: Vec<&str> = contenders.map(|it| it.name.as_str()).collect();
-        let rows = compare_contenders(&record, &judge(&record), (names[0], &names[1..]), &gates);
+        let rows = compare_contenders(&record, &judge(&record), names[0], &names[1..], &gates);
         let rows = rows.expect("both are there");
         let gated = rows.iter().find(|row| row.gate.is_some()).expect("a row");
         rulings.push(gated.ruling);

@@ -167,7 +167,7 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
         amount(in_flight.value)
     );
     if short > limit {
-        return too_few(subject, &law, (short, limit), least);
+        return too_few(subject, &law, short, limit, least);
     }
     if subject.row.latency.corrected {
         // What the tool added hides how many too few there were, and too many say nothing.
@@ -201,7 +201,7 @@ fn sending_share(subject: &Subject<'_>) -> f64 {
 /// Too few in flight. The generator may have kept the clients from sending. Or the server's answers
 /// never came: tools leave out what they broke off, and to some it is no error where the server
 /// closes a connection.
-fn too_few(subject: &Subject<'_>, law: &str, (short, limit): (f64, f64), clients: f64) -> Outcome {
+fn too_few(subject: &Subject<'_>, law: &str, short: f64, limit: f64, clients: f64) -> Outcome {
     if are_waits_unknown(subject, short - limit, clients) {
         return Outcome::Missing(TIMED);
     }

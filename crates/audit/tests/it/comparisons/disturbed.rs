@@ -103,7 +103,7 @@ fn row_with_steps(
     }
     let judged = judged_by(record, |trial| weak.get(&trial.id).copied());
     let gates = Gates::parse("rate=5%").expect("it is a gate");
-    let rows = compare_contenders(record, &judged, ("a", &["b"]), &gates).expect("both are there");
+    let rows = compare_contenders(record, &judged, "a", &["b"], &gates).expect("both are there");
     let rate = rows.into_iter().find(|row| row.metric == Metric::RatePerS);
     rate.expect("the rate is compared")
 }
@@ -187,7 +187,7 @@ fn undisturbed_rounds_pass_no_gate_and_fewer_than_ten_say_nothing() {
         }
         let judged = judged(&record, Code::Steal, |trial| trial.round > left);
         let gates = Gates::parse("rate=5%").expect("it is a gate");
-        let rows = compare_contenders(&record, &judged, ("a", &["b"]), &gates);
+        let rows = compare_contenders(&record, &judged, "a", &["b"], &gates);
         let rows = rows.expect("both are there");
         let mut rates = rows.iter().filter(|row| row.metric == Metric::RatePerS);
         rates.next().expect("the rate is compared").ruling

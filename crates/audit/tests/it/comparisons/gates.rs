@@ -30,8 +30,7 @@ fn judged_of(record: &Record, judge: impl Fn(&str) -> Judgement) -> Judged<'_> {
 
 fn rows_of(record: &Record, sides: (&str, &str), text: &str) -> Vec<GateRow> {
     let judged = judged_of(record, |_| valid());
-    compare_contenders(record, &judged, (sides.0, &[sides.1]), &gates(text))
-        .expect("both are there")
+    compare_contenders(record, &judged, sides.0, &[sides.1], &gates(text)).expect("both are there")
 }
 
 fn rate_row(rates: &[(&str, Vec<f64>)], text: &str) -> GateRow {
@@ -127,7 +126,7 @@ fn what_is_not_valid_neither_passes_nor_breaches() {
         for side in ["a", "b"] {
             let judge = |name: &str| if name == side { weak.clone() } else { valid() };
             let judged = judged_of(&record, judge);
-            let rows = compare_contenders(&record, &judged, ("a", &["b"]), &gates("rate=5%"));
+            let rows = compare_contenders(&record, &judged, "a", &["b"], &gates("rate=5%"));
             let rows = rows.expect("both are there");
             let rate = rows
                 .iter()
@@ -218,14 +217,14 @@ fn gates_go_by_the_loads_that_they_fit() {
     let rates = [("a", rounds(10, 1e4, 1)), ("b", rounds(10, 1e4, 2))];
     let mut record = campaign(&rates);
     let judged = judged_of(&record, |_| valid());
-    let refused = |gate: &str| compare_contenders(&record, &judged, ("a", &["b"]), &gates(gate));
+    let refused = |gate: &str| compare_contenders(&record, &judged, "a", &["b"], &gates(gate));
     let p99 = Err(GateError::FitsNothing(Metric::LatencyP99Ns));
     assert_eq!(refused("rate=5%,p99=10%"), p99);
     assert!(fits(&gates("p99=10%"), &record.plan).is_err());
     assert!(fits(&gates("rate=5%,cpu=5%"), &record.plan).is_ok());
-    let same = compare_contenders(&record, &judged, ("a", &["a"]), &gates("rate=5%"));
+    let same = compare_contenders(&record, &judged, "a", &["a"], &gates("rate=5%"));
     assert_eq!(same, Err(GateError::Same("a".to_owned())));
-    let none = compare_contenders(&record, &judged, ("a", &["c"]), &gates("rate=5%"));
+    let none = compare_contenders(&record, &judged, "a", &["c"], &gates("rate=5%"));
     let text = none.unwrap_err().to_string();
     assert!(text.contains("no contender `c`; it has a, b"), "{text}");
     open_loop(&mut record, |trial| {

@@ -46,7 +46,7 @@ pub(crate) fn carry_out(flags: &FindFlags) -> anyhow::Result<u8> {
         }
     };
     let plan = |library: &Folder| plan(flags, library);
-    SEARCH.carry_out((&flags.operands, &flags.record), plan, change)
+    SEARCH.carry_out(&flags.operands, &flags.record, plan, change)
 }
 
 /// What it will do at the most, before it does anything.

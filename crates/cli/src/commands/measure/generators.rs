@@ -187,7 +187,7 @@ fn send(session: &mut Session, packed: &Packed, threads: &Threads) -> anyhow::Re
 fn expect_ready(session: &mut Session, within: Duration, watch: &dyn Watch) -> anyhow::Result<()> {
     let is_ready = |report: &Report| matches!(report, Report::Ready { .. });
     let goes_on = || !watch.should_stop();
-    match session.expect_while("make the load ready", (within, &goes_on), is_ready)? {
+    match session.expect_while("make the load ready", within, &goes_on, is_ready)? {
         Some(_) => Ok(()),
         None => Err(exit::interrupted("interrupted before the load began")),
     }

@@ -29,7 +29,8 @@ impl Kind {
     /// plan `change` changes by them.
     pub(super) fn carry_out(
         &self,
-        (operands, flags): (&OperandFlags, &SearchRecordFlags),
+        operands: &OperandFlags,
+        flags: &SearchRecordFlags,
         plan: impl FnOnce(&Folder) -> anyhow::Result<Plan>,
         change: impl FnOnce(&mut Plan),
     ) -> anyhow::Result<u8> {

@@ -39,7 +39,7 @@ const OVERLOAD: Kind = Kind {
 
 pub(crate) fn carry_out(flags: &OverloadFlags) -> anyhow::Result<u8> {
     let plan = |library: &Folder| plan(flags, library);
-    OVERLOAD.carry_out((&flags.operands, &flags.record), plan, |_| {})
+    OVERLOAD.carry_out(&flags.operands, &flags.record, plan, |_| {})
 }
 
 /// What it will do, and what this machine cannot.

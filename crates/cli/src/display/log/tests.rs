@@ -76,7 +76,8 @@ fn failed(trial: &Trial) -> TrialRecord {
 /// The lines of so many rounds, of which each trial takes `trial_s` of invented time.
 fn lines(
     plan: &Plan,
-    (rounds, trial_s): (u32, f64),
+    rounds: u32,
+    trial_s: f64,
     line_for: LineFor,
     carry: impl Fn(&Trial) -> TrialRecord,
 ) -> Vec<String> {
@@ -118,12 +119,7 @@ fn the_longest_course_of_the_plan_quick_has_few_lines() {
     let all: usize = blocks(&plan, rounds).iter().map(|it| it.trials.len()).sum();
     assert!(rounds == 10 && all == 370, "{rounds} rounds, {all} trials");
     // In an hour.
-    let lines = lines(
-        &plan,
-        (rounds, 3600.0 / all as f64),
-        LineFor::Block,
-        measured,
-    );
+    let lines = lines(&plan, rounds, 3600.0 / all as f64, LineFor::Block, measured);
     assert!(lines.len() <= 26, "{} lines: {lines:#?}", lines.len());
     let of_blocks = in_blocks(&lines);
     assert_eq!(of_blocks.len(), 8, "{of_blocks:#?}");
@@ -145,7 +141,7 @@ fn the_longest_course_of_the_plan_quick_has_few_lines() {
 #[test]
 fn a_minute_has_a_summary_of_how_far_it_is() {
     // Each round has 9 trials.
-    let lines = lines(&plan(1), (7, 3.0), LineFor::Block, measured);
+    let lines = lines(&plan(1), 7, 3.0, LineFor::Block, measured);
     let summaries: Vec<_> = lines.iter().filter(|it| it.starts_with("after ")).collect();
     assert_eq!(summaries.len(), 3, "{summaries:#?}");
     let standings = "; requests/s against nginx-default: nginx-optimized 1.00x, caddy-default \
@@ -182,7 +178,7 @@ fn a_long_trial_is_summed_up_while_it_runs() {
 #[test]
 fn while_they_are_few_all_blocks_have_lines() {
     // Two blocks a round.
-    let lines = lines(&plan(1), (7, 0.5), LineFor::Block, measured);
+    let lines = lines(&plan(1), 7, 0.5, LineFor::Block, measured);
     let rounds: Vec<&str> = lines
         .iter()
         .map(|it| it.split('/').next().unwrap())
@@ -202,7 +198,7 @@ fn what_goes_wrong_is_printed_when_it_is_new() {
             measured(trial)
         }
     };
-    let lines = lines(&plan(4), (7, 2.1), LineFor::Block, fails_from);
+    let lines = lines(&plan(4), 7, 2.1, LineFor::Block, fails_from);
     let of_blocks = in_blocks(&lines);
     assert_eq!(of_blocks.len(), 9, "{of_blocks:#?}");
     assert_eq!(
@@ -218,7 +214,7 @@ fn what_goes_wrong_is_printed_when_it_is_new() {
 
 #[test]
 fn a_block_without_a_measured_contender_says_why() {
-    let lines = lines(&plan(1), (1, 0.5), LineFor::Block, failed);
+    let lines = lines(&plan(1), 1, 0.5, LineFor::Block, failed);
     assert!(
         lines[0].starts_with("round 1/7 synthetic c50: "),
         "{lines:#?}"
@@ -236,7 +232,7 @@ fn a_block_without_a_measured_contender_says_why() {
 
 #[test]
 fn a_contender_without_right_answers_is_named() {
-    let lines = lines(&plan(1), (1, 0.5), LineFor::Block, |trial| {
+    let lines = lines(&plan(1), 1, 0.5, LineFor::Block, |trial| {
         let mut record = measured(trial);
         if trial.contender.name == "caddy-default" {
             record.result.as_mut().unwrap().requests.ok = 0;
@@ -249,7 +245,7 @@ fn a_contender_without_right_answers_is_named() {
 
 #[test]
 fn a_disturbed_block_says_by_what() {
-    let lines = lines(&plan(1), (1, 0.5), LineFor::Block, |trial| {
+    let lines = lines(&plan(1), 1, 0.5, LineFor::Block, |trial| {
         let mut record = measured(trial);
         if trial.contender.name == "nginx-default" && trial.load.label() == "c50" {
             record.disturbed = vec![Disturbance::Steal];
@@ -265,7 +261,7 @@ fn a_disturbed_block_says_by_what() {
 
 #[test]
 fn without_blocks_each_of_the_first_trials_has_a_line_and_later_ones_share_the_summary() {
-    let lines = lines(&plan(1), (7, 3.0), LineFor::Trial, measured);
+    let lines = lines(&plan(1), 7, 3.0, LineFor::Trial, measured);
     let of_trials = lines.iter().filter(|it| it.starts_with('r')).count();
     assert_eq!(of_trials, 24);
     assert!(lines[0].ends_with(" ok/s, 0 errors"), "{lines:#?}");

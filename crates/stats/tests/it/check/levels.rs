@@ -40,7 +40,9 @@ fn places(levels: &Levels) -> Vec<usize> {
 fn any_false(
     test: &mut LevelTest,
     random: &mut Random,
-    (changed, histories, count): (usize, usize, usize),
+    changed: usize,
+    histories: usize,
+    count: usize,
     carried: f64,
 ) -> bool {
     let one = |place: usize| {
@@ -82,7 +84,7 @@ pub(crate) fn hold(times: usize) {
                 what += &format!(", {changed} with a step");
             }
             let found = share(times, &label, |random| {
-                any_false(&mut test, random, (changed, histories, count), carried)
+                any_false(&mut test, random, changed, histories, count, carried)
             });
             println!("  {what:54} {:5.1}", found * 100.0);
             assert!(found <= most, "{what}: {found}");
