@@ -118,7 +118,7 @@ fn headline(one: &Tried) -> String {
             } else {
                 ", which is no right answer"
             };
-            format!("answers {}{over}{verdict}", answer.status)
+            format!("answers {} over {over}{verdict}", answer.status)
         }
         End::Silent(_) => "starts and gives no answer".to_owned(),
         End::Refused(_) => "cannot be measured".to_owned(),
