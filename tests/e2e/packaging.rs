@@ -124,11 +124,15 @@ fn commands(scene: &Scene) -> Vec<(String, String)> {
     while let Some(command) = to_ask.pop() {
         let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let help = scene.run(&words).expect(0).stdout;
-        let usage = help.find("Usage:").expect("a usage");
-        let options = help.find("\nOptions:").unwrap_or(help.len());
-        let names = help[usage..options]
-            .lines()
-            .filter_map(|line| line.strip_prefix("  "));
+        // Those of the program itself are in groups.
+        let heading = if command.is_empty() {
+            "Usage:"
+        } else {
+            "\nCommands:\n"
+        };
+        let (_, list) = help.split_once(heading).unwrap_or_default();
+        let (list, _) = list.split_once("\nOptions:").unwrap_or((list, ""));
+        let names = list.lines().filter_map(|line| line.strip_prefix("  "));
         for name in names.filter(|line| line.starts_with(|first: char| first.is_ascii_lowercase()))
         {
             // A long description goes on further to the right.
