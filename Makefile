@@ -47,12 +47,12 @@ quick:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(RUN) CARGO="$(CARGO)" tests/run.py --quick
 
-# Side by side in three steps: downloads beside the compiler; then what compiles alone; then the
-# tests of servers, which mostly wait, beside those of the page.
+# Downloads run beside the compiler, then what compiles alone side by side. Chromium takes both
+# processors, so that the tests of the page come after those of servers.
 test:
 	@$(MAKE) --no-print-directory -j 2 programs compiled
 	@$(MAKE) --no-print-directory -j 2 built-servers instructions
-	@$(MAKE) --no-print-directory -j 2 test-rust test-rest
+	@$(MAKE) --no-print-directory test-rust test-rest
 
 test-rest: deny lint-workflows package site test-page
 
