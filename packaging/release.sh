@@ -27,7 +27,7 @@ for target in "${targets[@]}"; do
     cp "$share/bakeoff.cdx.json" "$dist/bakeoff-$target.cdx.json"
     # Of the program for this machine: pages and completions are the same everywhere.
     own=$dist/bakeoff-$(uname -m)-unknown-linux-musl
-    [ -x "$own" ] || own=${BAKEOFF:-target/release/bakeoff}
+    [ -x "$own" ] || own=${BAKEOFF:-target/work/bakeoff}
     packaging/share.sh "$own" "$share"
     case $target in
     x86_64-*) architecture=amd64 ;;

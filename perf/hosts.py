@@ -318,7 +318,7 @@ def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--bakeoff", type=Path, default=ROOT / "target/release/bakeoff")
+    parser.add_argument("--bakeoff", type=Path, default=ROOT / "target/work/bakeoff")
     programs = Path(os.environ.get("BAKEOFF_PROGRAMS", ROOT / ".bench/programs"))
     parser.add_argument("--programs", type=Path, default=programs)
     parser.add_argument("--parts", default=",".join(PARTS), help="names with commas")

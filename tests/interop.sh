@@ -9,7 +9,7 @@
 set -eu
 count=${1:-100000}
 here=$(cd "$(dirname "$0")/.." && pwd)
-bakeoff=${BAKEOFF:-$here/target/release/bakeoff}
+bakeoff=${BAKEOFF:-$here/target/work/bakeoff}
 servers=${INTEROP:-nginx nginx-1.28 caddy envoy traefik haproxy h2o apache nghttpd}
 programs=${BAKEOFF_PROGRAMS:-$here/.bench/programs}
 PATH=$PATH:$programs:$programs/bin:/usr/sbin:/sbin
