@@ -302,11 +302,14 @@ fn groups_of_bakeoffs_that_have_ended_are_removed_with_what_is_in_them() {
     let of_this_process = base.join(format!("bakeoff-{}-999999", std::process::id()));
     // This process's number, and another start.
     let of_an_earlier_one = base.join(format!("bakeoff-{}-1-0", std::process::id()));
-    std::fs::create_dir(&of_an_earlier_one).unwrap();
-    std::fs::create_dir(&left_over).unwrap();
-    std::fs::create_dir(&of_this_process).unwrap();
+    std::fs::create_dir_all(&of_an_earlier_one).unwrap();
+    std::fs::create_dir_all(&of_this_process).unwrap();
     let mut orphan = Command::new("sleep").arg("600").spawn().unwrap();
-    std::fs::write(left_over.join("cgroup.procs"), orphan.id().to_string()).unwrap();
+    // Another bakeoff of this machine may remove the group before anything is in it.
+    wait_until("the orphan is in its group", || {
+        std::fs::create_dir_all(&left_over).is_ok()
+            && std::fs::write(left_over.join("cgroup.procs"), orphan.id().to_string()).is_ok()
+    });
     // A busy machine takes a moment to end the orphan; until then its group cannot be removed, and
     // the next bakeoff tries again.
     wait_until("both groups are gone", || {
