@@ -81,8 +81,8 @@ fn frozen_servers_show_in_latency_and_not_in_service_time() {
     let Some(nginx) = Nginx::start(&scene) else {
         return;
     };
+    wait_until("a master and a worker run", || nginx.processes().len() >= 2);
     let mut pids: Vec<u32> = nginx.processes().iter().map(|it| it.pid).collect();
-    assert!(pids.len() >= 2, "a master and a worker");
     let mut yardstick = scene.start(&["yardstick"]);
     yardstick.wait_until("it listens", |it| it.stdout().contains("counts on"));
     let address = crate::commands::address_after(&yardstick.stdout(), "listening on ");

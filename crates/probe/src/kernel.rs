@@ -149,14 +149,27 @@ pub(crate) fn groups_with_quota(text: &[u8]) -> Vec<String> {
     folders
 }
 
+/// The kernel's `TCP_LISTEN`, as its tables have it.
+const LISTENS: &[u8] = b"0A";
+
+/// Whether the last whole line of `/proc/net/tcp` or `tcp6` is of a listening socket: more of them
+/// may follow.
+pub(crate) fn listens_to_the_end(text: &[u8]) -> bool {
+    let Some(end) = text.iter().rposition(|byte| *byte == b'\n') else {
+        return false;
+    };
+    let last = lines(&text[..end]).last();
+    last.is_some_and(|line| words(line).nth(3) == Some(LISTENS))
+}
+
 /// The fullest accept queue of `port` in `/proc/net/tcp` or `tcp6`, where listening sockets come
 /// first.
 pub(crate) fn queue(text: &[u8], port: u16) -> Option<u64> {
     let queues = lines(text).skip(1).map_while(|line| {
         let mut fields = words(line).skip(1);
         let (local, state) = (fields.next()?, fields.nth(1)?);
-        // 0A is the kernel's TCP_LISTEN; a line that was cut has no queue.
-        let queue = (state == b"0A").then(|| fields.next())??;
+        // A line that was cut has no queue.
+        let queue = (state == LISTENS).then(|| fields.next())??;
         let at = local.iter().position(|byte| *byte == b':')?;
         let own = hexadecimal(local.get(at + 1..)?)? == u64::from(port);
         let at = queue.iter().position(|byte| *byte == b':')?;
@@ -243,6 +256,21 @@ mod tests {
         }
         assert_eq!(thread_times_ns(b"2293811 5 1\n"), Some((2_293_811, 5)));
         assert_eq!(thread_times_ns(b"2293811\n"), None);
+    }
+
+    #[test]
+    fn a_table_that_ends_with_a_listening_socket_may_go_on() {
+        let line = |state: &str| format!("  0: 0100007F:1F90 00000000:0000 {state} 0:0\n");
+        let (listening, connected) = (line("0A"), line("01"));
+        for (text, goes_on) in [
+            (format!("  sl head\n{listening}"), true),
+            (format!("{listening}  1: 0100"), true),
+            (format!("{listening}{connected}"), false),
+            (format!("{listening}{connected}  2: 0100"), false),
+            ("  sl".to_owned(), false),
+        ] {
+            assert_eq!(listens_to_the_end(text.as_bytes()), goes_on, "{text}");
+        }
     }
 
     #[test]

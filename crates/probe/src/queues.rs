@@ -9,8 +9,11 @@ use bakeoff_record::{ListenerTick, Role};
 use crate::diag::{States, TcpSocket};
 use crate::{kernel, sockets};
 
-/// Listening sockets stand at the beginning of `/proc/net/tcp`: about a hundred in this.
-const TABLE_BYTES: usize = 16 * 1024;
+/// The most that is read of `/proc/net/tcp`, where listening sockets come first: seven thousand of
+/// them.
+const TABLE_BYTES_MAX: usize = 1024 * 1024;
+/// The kernel gives a page at a time, whatever there is room for.
+const PAGE_BYTES: usize = 4 * 1024;
 
 /// Where queues are read, and the readings so far.
 #[derive(Debug)]
@@ -94,9 +97,16 @@ impl Source {
 }
 
 fn queue(table: &File, port: u16, buffer: &mut Vec<u8>) -> Option<u64> {
-    buffer.resize(TABLE_BYTES, 0);
-    let read = table.read_at(buffer, 0).ok()?;
-    kernel::queue(&buffer[..read], port)
+    let mut length = 0;
+    while length < TABLE_BYTES_MAX {
+        buffer.resize(length + PAGE_BYTES, 0);
+        let read = table.read_at(&mut buffer[length..], length as u64).ok()?;
+        length += read;
+        if read == 0 || !kernel::listens_to_the_end(&buffer[..length]) {
+            break;
+        }
+    }
+    kernel::queue(&buffer[..length], port)
 }
 
 #[cfg(test)]
@@ -125,8 +135,10 @@ mod tests {
 
     #[test]
     fn connections_that_nobody_accepts_are_in_the_queue() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
+        // More than a page of a table has room for.
+        let listen = |_| TcpListener::bind("127.0.0.1:0").unwrap();
+        let listeners: Vec<_> = (0..300).map(listen).collect();
+        let address = listeners[150].local_addr().unwrap();
         let _waiting: Vec<_> = (0..3)
             .map(|_| TcpStream::connect(address).unwrap())
             .collect();

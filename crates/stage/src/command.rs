@@ -20,7 +20,7 @@ use crate::listening::free_port_at;
 use crate::log::{self, Log};
 use crate::prepared::{create_folder, make_served_files, write};
 use crate::program::is_executable;
-use crate::ready::{self, Awaited, Ready};
+use crate::ready::{self, Awaited, NOT_FOUND_FOR, Ready};
 use crate::running::{Ending, Running, TrialFolder};
 use crate::stage::{Shared, Stage, Surroundings, make_folder};
 use crate::user::{self, User};
@@ -207,6 +207,7 @@ impl Starting<'_> {
             log_from: log::length(&log),
             within: self.within,
             failing_for: self.within,
+            not_found_for: NOT_FOUND_FOR,
             contacts: None,
         };
         let user = User::of_command(self.contender)?;

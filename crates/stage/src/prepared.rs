@@ -30,7 +30,7 @@ use crate::listening::{LOOPBACK, free_port_at};
 use crate::log::{self, Log};
 use crate::overlay::{self, Overlay};
 use crate::program::{self, Program};
-use crate::ready::{self, Awaited, FAILING_FOR, Ready};
+use crate::ready::{self, Awaited, FAILING_FOR, NOT_FOUND_FOR, Ready};
 use crate::running::{Ending, Running, TrialFolder};
 use crate::server::Server;
 use crate::servers::Servers;
@@ -263,6 +263,8 @@ impl Prepared {
             log_from: log::length(&log),
             within,
             failing_for: FAILING_FOR,
+            // What a template serves is there, as soon as its routes are loaded.
+            not_found_for: self.configuration.own().map_or(within, |_| NOT_FOUND_FOR),
             contacts: contacts.as_ref(),
         };
         user::make_log(&log, self.start.user.as_ref())?;

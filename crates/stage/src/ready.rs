@@ -32,7 +32,7 @@ const ASK_LIMIT_MAX: Duration = Duration::from_secs(10);
 /// listeners one after the other.
 const WRONG_FOR: Duration = Duration::from_millis(300);
 /// The same where nothing is found yet: some load their routes only after they listen.
-const NOT_FOUND_FOR: Duration = Duration::from_millis(1500);
+pub(crate) const NOT_FOUND_FOR: Duration = Duration::from_millis(1500);
 /// The same where a web server reports a failure: its upstream is up before it, and what it has to
 /// load itself takes less. An application may fail for as long as it starts.
 pub(crate) const FAILING_FOR: Duration = Duration::from_secs(3);
@@ -59,6 +59,8 @@ pub(crate) struct Awaited<'a> {
     pub(crate) within: Duration,
     /// How long complete answers of a status from 500 on are taken for a server that still starts.
     pub(crate) failing_for: Duration,
+    /// How long it may find nothing.
+    pub(crate) not_found_for: Duration,
     /// With whom it may be in contact, where that is watched.
     pub(crate) contacts: Option<&'a Contacts>,
 }
@@ -122,7 +124,7 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
             }
         }
         host::check(Step::Start)?;
-        if wrong.is_final(awaited.failing_for) || Instant::now() >= end {
+        if wrong.is_final(awaited) || Instant::now() >= end {
             return Err(gave_up(awaited, kept, &last, &wrong));
         }
         kept.hear(LOOK_AGAIN);
@@ -168,14 +170,14 @@ impl Wrong {
     }
 
     /// At the end of a look.
-    fn is_final(&mut self, failing_for: Duration) -> bool {
+    fn is_final(&mut self, awaited: &Awaited<'_>) -> bool {
         if !self.has_answer || self.may_change {
             self.since = None;
             return false;
         }
         let enough = match (self.is_failing, self.is_not_found) {
-            (true, _) => failing_for,
-            (false, true) => NOT_FOUND_FOR,
+            (true, _) => awaited.failing_for,
+            (false, true) => awaited.not_found_for,
             (false, false) => WRONG_FOR,
         };
         self.since.get_or_insert_with(Instant::now).elapsed() >= enough

@@ -288,6 +288,26 @@ fn a_program_that_is_not_there_is_line() {
     assert_eq!(keeper.wait().unwrap().code(), Some(1));
 }
 
+/// Number, start and PID namespace of this process, as the name of a group has them.
+fn own_group(base: &std::path::Path) -> [String; 3] {
+    let pid = std::process::id().to_string();
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    // After the name in brackets, which may hold anything.
+    let started = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19);
+    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap();
+    let digits = |it: &str| it.chars().filter(char::is_ascii_digit).collect::<String>();
+    let own = [
+        pid,
+        started.unwrap().to_owned(),
+        digits(namespace.to_str().unwrap()),
+    ];
+    assert!(
+        base.is_dir() && own.iter().all(|part| !part.is_empty()),
+        "{own:?}"
+    );
+    own
+}
+
 #[test]
 fn groups_of_bakeoffs_that_have_ended_are_removed_with_what_is_in_them() {
     let theatre = crate::support::Theatre::new();
@@ -297,11 +317,15 @@ fn groups_of_bakeoffs_that_have_ended_are_removed_with_what_is_in_them() {
             CgroupKind::V2 | CgroupKind::V2BesideV1
         ));
     };
+    let own = own_group(base);
+    let named = |pid: &str, started: &str, number: &str| {
+        base.join(format!("bakeoff-{pid}-{started}-{}-{number}", own[2]))
+    };
     // No process has a number as high as this.
-    let left_over = base.join("bakeoff-999999999-0");
-    let of_this_process = base.join(format!("bakeoff-{}-999999", std::process::id()));
+    let left_over = named("999999999", "1", "0");
+    let of_this_process = named(&own[0], &own[1], "999999");
     // This process's number, and another start.
-    let of_an_earlier_one = base.join(format!("bakeoff-{}-1-0", std::process::id()));
+    let of_an_earlier_one = named(&own[0], "1", "0");
     std::fs::create_dir_all(&of_an_earlier_one).unwrap();
     std::fs::create_dir_all(&of_this_process).unwrap();
     let mut orphan = Command::new("sleep").arg("600").spawn().unwrap();

@@ -19,8 +19,11 @@ use crate::output;
 const BODY_BYTES: u32 = 1 << 20;
 /// Connections of each generator.
 const CLIENTS: u32 = 4;
-/// How long each measurement takes, and its warm-up.
-const DURATION_S: f64 = 2.0;
+/// How long a measurement takes; and where a round trip takes longer than `NEAR`, over which
+/// connections take longer to reach their pace.
+const NEAR_DURATION_S: f64 = 0.5;
+const FAR_DURATION_S: f64 = 2.0;
+const NEAR: Duration = Duration::from_millis(5);
 const WARMUP_S: f64 = 0.2;
 /// Share of the time from which on a thread has none left for more.
 const FULL_SHARE: f64 = 0.8;
@@ -81,9 +84,23 @@ fn measure(
     address: IpAddr,
     generators: &mut [&mut Session],
 ) -> Result<Link, HostError> {
+    let link = measure_for(NEAR_DURATION_S, server, address, generators)?;
+    let is_far = |rtt_ns: u64| u128::from(rtt_ns) > NEAR.as_nanos();
+    if link.bits_per_s.is_some() && link.rtt_ns.is_some_and(is_far) {
+        return measure_for(FAR_DURATION_S, server, address, generators);
+    }
+    Ok(link)
+}
+
+fn measure_for(
+    duration_s: f64,
+    server: &mut Session,
+    address: IpAddr,
+    generators: &mut [&mut Session],
+) -> Result<Link, HostError> {
     let listening = serve(server, address)?;
-    let mut link = loaded(generators, listening);
-    let share = close(server)?;
+    let mut link = loaded(generators, listening, duration_s);
+    let share = close(server, WARMUP_S + duration_s)?;
     // One thread serves them all.
     link.at_least |= share.is_some_and(|share| share >= FULL_SHARE);
     Ok(link)
@@ -105,7 +122,7 @@ fn serve(server: &mut Session, address: IpAddr) -> Result<SocketAddr, HostError>
 }
 
 /// Ends it; the share of the load for which its thread ran, of the time in which it could.
-fn close(server: &mut Session) -> Result<Option<f64>, HostError> {
+fn close(server: &mut Session, load_s: f64) -> Result<Option<f64>, HostError> {
     server.send(&Order::Close)?;
     let is_closed = |report: &Report| matches!(report, Report::Closed { .. });
     let report = server.expect("end its server", SERVER_WITHIN, is_closed)?;
@@ -115,7 +132,6 @@ fn close(server: &mut Session) -> Result<Option<f64>, HostError> {
     else {
         return Ok(None);
     };
-    let load_s = WARMUP_S + DURATION_S;
     Ok(ran_ns.map(|ran| ran_share(ran as f64 / 1e9, waited_ns as f64 / 1e9, load_s)))
 }
 
@@ -124,7 +140,7 @@ fn ran_share(ran_s: f64, waited_s: f64, load_s: f64) -> f64 {
     ran_s / (load_s - waited_s).max(ran_s).max(f64::MIN_POSITIVE)
 }
 
-fn loaded(generators: &mut [&mut Session], server: SocketAddr) -> Link {
+fn loaded(generators: &mut [&mut Session], server: SocketAddr, duration_s: f64) -> Link {
     let from = generators.iter().map(|each| each.host().to_owned());
     let mut link = Link {
         from: from.collect(),
@@ -134,7 +150,7 @@ fn loaded(generators: &mut [&mut Session], server: SocketAddr) -> Link {
         start_spread_ns: None,
         why_not: None,
     };
-    let together = match carry_out(generators, server) {
+    let together = match carry_out(generators, server, duration_s) {
         Ok(together) => together,
         Err(error) => {
             link.why_not = Some(format!("{error:#}"));
@@ -207,17 +223,21 @@ pub(crate) fn unmeasured(error: &str) -> Vec<LinkFacts> {
     Vec::new()
 }
 
-fn carry_out(generators: &mut [&mut Session], server: SocketAddr) -> anyhow::Result<Together> {
+fn carry_out(
+    generators: &mut [&mut Session],
+    server: SocketAddr,
+    duration_s: f64,
+) -> anyhow::Result<Together> {
     let engines = vec![1; generators.len()];
     let clients = CLIENTS * generators.len() as u32;
-    let spec = spec(server, clients)?;
+    let spec = spec(server, clients, duration_s)?;
     let packed = LoadOrder::pack(&spec, None, None)?;
     let threads = Threads::divide(clients, &engines);
     let threads = threads.ok_or_else(|| anyhow::anyhow!("there is no generator"))?;
     generators::carry_out(generators, &packed, &threads, &spec.load, &|| false)
 }
 
-fn spec(server: SocketAddr, clients: u32) -> anyhow::Result<LoadSpec> {
+fn spec(server: SocketAddr, clients: u32, duration_s: f64) -> anyhow::Result<LoadSpec> {
     let target = Target::at(server, "/");
     let request = Request {
         method: "GET",
@@ -245,7 +265,7 @@ fn spec(server: SocketAddr, clients: u32) -> anyhow::Result<LoadSpec> {
             streams: 1,
             requests: None,
             warmup_s: WARMUP_S,
-            duration_s: DURATION_S,
+            duration_s,
             timeout_s: 10.0,
         },
         shape: RateShape::Level,
@@ -271,7 +291,9 @@ mod tests {
     /// Over 10 Mbit/s none of four bodies is whole in time, and all that came is known.
     #[test]
     fn a_link_that_carries_no_whole_body_was_measured() {
-        let load = spec("127.0.0.1:9".parse().unwrap(), CLIENTS).unwrap().load;
+        let load = spec("127.0.0.1:9".parse().unwrap(), CLIENTS, 2.0)
+            .unwrap()
+            .load;
         let check = |ok: u64, read: u64, error: Option<&str>, expected: Result<f64, &str>| {
             let mut result = LoadResult::empty(load.clone(), 2.0);
             (result.requests.ok, result.bytes.read) = (ok, read);
