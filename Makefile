@@ -14,9 +14,9 @@ BAKEOFF := target/work/bakeoff
 DEBUG := $(or $(CARGO_TARGET_DIR),target)/debug/bakeoff
 RUN = BAKEOFF_PROGRAMS="$(PROGRAMS)"
 
-.PHONY: bench bench-all build built-servers check clean compiled deny dist fuzz kills \
-    lint-workflows macos msrv night package page programs quick selftest site stats-check test \
-    test-page test-rest test-rust
+.PHONY: beside-tests bench bench-all build built-servers check clean compiled deny dist fuzz kills \
+    lint-workflows macos msrv night package page programs quick run-tests selftest site stats-check \
+    test test-page test-rust
 
 bench: build
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" BAKEOFF="$(BAKEOFF)" tests/programs.sh nginx caddy
@@ -47,23 +47,29 @@ quick:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(RUN) CARGO="$(CARGO)" tests/run.py --quick
 
-# Downloads run beside the compiler, then what compiles alone side by side. Chromium takes both
-# processors, so that the tests of the page come after those of servers.
+# Downloads run beside the compiler. Tests mostly wait, for a server or for time to pass, so that
+# what takes a processor runs beside them, with the lowest priority.
+BUILT := target/tests.json
 test:
+	@$(CARGO) fmt --all --check
 	@$(MAKE) --no-print-directory -j 2 programs compiled
-	@$(MAKE) --no-print-directory -j 2 built-servers instructions
-	@$(MAKE) --no-print-directory test-rust test-rest
+	@$(MAKE) --no-print-directory built-servers
+	@$(MAKE) --no-print-directory -j 2 run-tests beside-tests
+	@$(MAKE) --no-print-directory test-page
 
-test-rest: deny lint-workflows package site test-page
+# Chromium is not among them: it takes both processors, and its tests would wait too long.
+beside-tests:
+	@nice -n 19 $(MAKE) --no-print-directory check deny lint-workflows package site instructions
 
 # What takes longer than a landing may: hours.
 night: build kills selftest stats-check
+	PROPTEST_CASES=10000 $(MAKE) --no-print-directory test-rust
 	$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=600
 	$(MAKE) --no-print-directory perf-tools
 	python3 -B perf/hosts.py
 
-compiled: check
-	$(CARGO) test --workspace --locked --no-run
+compiled: $(PAGE)
+	CARGO="$(CARGO)" tests/run.py --build $(BUILT)
 
 built-servers:
 	@$(RUN) BAKEOFF="$(DEBUG)" tests/programs.sh --after-build
@@ -89,8 +95,10 @@ deny:
 	fi
 
 # Which of them run beside each other: tests/run.py and tests/e2e/support/turns.rs.
-test-rust: $(PAGE)
-	$(RUN) CARGO="$(CARGO)" tests/run.py
+test-rust: compiled run-tests
+
+run-tests:
+	$(RUN) CARGO="$(CARGO)" tests/run.py --built $(BUILT)
 
 # Kills the program at random moments, in 20 ways, and looks for what is left.
 kills: programs

@@ -3,6 +3,8 @@
 
     tests/run.py            all of them, and the examples in the documentation of crates
     tests/run.py --quick    unit tests, rules, replayed inputs and invented campaigns
+    tests/run.py --build FILE    compiles all of them, and lists them in FILE
+    tests/run.py --built FILE    runs those, without waiting for a cargo that works beside it
 
 Many tests wait: for a server, a silence, their turn. cargo runs one test program after the other,
 so a machine would be idle for much of the time. Prints what each program printed, once it has
@@ -44,13 +46,19 @@ class Program:
     crate: Path
 
 
-def build(options: list[str]) -> list[Program]:
-    """Compiles the tests. Leaves as cargo does where one does not compile."""
+def build(options: list[str]) -> str:
+    """Compiles the tests, and returns cargo's list of them. Leaves as cargo does where one does
+    not compile."""
     command = [*TEST, *options, "--no-run", "--message-format", "json-render-diagnostics"]
     built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if built.returncode != 0:
         sys.exit(built.returncode)
-    messages = [json.loads(line) for line in built.stdout.splitlines() if line.startswith("{")]
+    return built.stdout
+
+
+def programs_of(listed: str) -> list[Program]:
+    """The test programs in cargo's list."""
+    messages = [json.loads(line) for line in listed.splitlines() if line.startswith("{")]
     programs = [
         Program(
             file=message["executable"],
@@ -111,8 +119,14 @@ def run_all(programs: list[Program]) -> Iterator[tuple[Program, bool, str]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="without what takes minutes")
-    is_quick = parser.parse_args().quick
-    programs = build(QUICK if is_quick else [])
+    parser.add_argument("--build", type=Path, help="compile them, and list them in this file")
+    parser.add_argument("--built", type=Path, help="a list that --build has written")
+    flags = parser.parse_args()
+    if flags.build:
+        flags.build.write_text(build([]))
+        return 0
+    listed = flags.built.read_text() if flags.built else build(QUICK if flags.quick else [])
+    programs = programs_of(listed)
     if not programs:
         print("cargo built no test program: there is nothing that could fail", file=sys.stderr)
         return 1
@@ -130,7 +144,7 @@ def main() -> int:
     if failed_programs:
         print("failed: " + ", ".join(sorted(failed_programs)), file=sys.stderr)
         return 1
-    if is_quick:
+    if flags.quick:
         return 0
     return subprocess.run([*TEST, "--doc"], cwd=ROOT, check=False).returncode
 
