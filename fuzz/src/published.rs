@@ -11,12 +11,12 @@ pub(crate) fn check(data: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let _ = text.parse::<bakeoff_published::ColumnRule>();
     let _ = bakeoff_published::parse_bits_per_s(&text);
-    let format = Format::ALL.get(usize::from(*first)).copied();
+    let format = Format::ALL.get(usize::from(first & 15)).copied();
     let rig = Rig {
-        duration_s: (first & 8 == 0).then_some(30.0),
+        duration_s: (first & 32 == 0).then_some(30.0),
         bodies: vec![(None, 4096.0)],
         link_bits_per_s: Some(1e9),
-        clients: (first & 16 == 0).then_some(10.0),
+        clients: (first & 64 == 0).then_some(10.0),
         ..Rig::default()
     };
     match read(&text, format, &[]) {

@@ -3,7 +3,7 @@
 use crate::error::ReadError;
 
 /// Most columns of a table.
-const COLUMNS_MOST: usize = 256;
+pub(crate) const COLUMNS_MOST: usize = 256;
 
 /// One record.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,15 +7,16 @@ use crate::error::ReadError;
 use crate::figure::{Figure, MOST};
 use crate::row::Row;
 
-/// One row for each document of a file.
+/// One row for each document of a file: from the first line on that begins one.
 pub(crate) fn rows(
     text: &str,
     expected: &str,
     row: impl Fn(&Value) -> Result<Row, String>,
 ) -> Result<Vec<Row>, ReadError> {
+    let (before, text) = text.split_at(begins(text).unwrap_or(0));
     let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let mut rows = Vec::new();
-    let mut line = 1;
+    let mut line = 1 + before.matches('\n').count();
     let mut counted = 0;
     loop {
         // The document begins behind blanks that belong to none.
@@ -46,6 +47,17 @@ pub(crate) fn rows(
         ));
     }
     Ok(rows)
+}
+
+/// Where the first line with a document begins.
+pub(crate) fn begins(text: &str) -> Option<usize> {
+    let blanks = text.len() - text.trim_start().len();
+    let lines = text.match_indices("\n{").map(|(at, _)| at + 1);
+    let is_document = |at: &usize| {
+        let inside = text[*at..].strip_prefix('{').map(str::trim_start);
+        inside.is_some_and(|inside| inside.starts_with(['"', '}']))
+    };
+    [blanks].into_iter().chain(lines).find(is_document)
 }
 
 /// The number at a path of keys; `None` if there is none or it is null.

@@ -74,28 +74,64 @@ pub(crate) fn number_with_unit(text: &str) -> Option<(Figure, Unit)> {
     Some((number(&text[..end])?, unit))
 }
 
-/// A length of time such as `47.01ms`, in nanoseconds.
+/// A length of time such as `47.01ms` or, as Go writes it, `1m2.5s`, in nanoseconds.
 pub(crate) fn time_ns(text: &str) -> Option<Figure> {
-    let (figure, unit) = number_with_unit(text)?;
-    Some(figure.times(unit.in_ns()?))
+    let mut whole = Figure::exact(0.0);
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let is_digit = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
+        let digits = rest.find(|c: char| !is_digit(c))?;
+        let behind = &rest[digits..];
+        let (unit, next) = behind.split_at(behind.find(is_digit).unwrap_or(behind.len()));
+        let unit = if next.is_empty() { unit.trim() } else { unit };
+        let part = number(&rest[..digits])?.times(Unit::parse(unit)?.in_ns()?);
+        whole = Figure {
+            value: whole.value + part.value,
+            step: part.step,
+        };
+        rest = next;
+    }
+    (!text.trim().is_empty()).then_some(whole)
 }
 
-/// The text without commas between groups of three digits; `None` if commas stand elsewhere, or
-/// behind a 0, as in 0,123: there it is a decimal point.
+/// A number that may be in thousands or millions, such as `12.5k req/s`, and what stands behind.
+pub(crate) fn number_in_thousands(text: &str) -> Option<(Figure, &str)> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == ','));
+    let (digits, rest) = text.split_at(digits.unwrap_or(text.len()));
+    let rest = rest.trim_start();
+    let (factor, behind) = match rest.strip_prefix(['k', 'K']) {
+        Some(behind) => (1e3, behind),
+        None => (1e6, rest.strip_prefix('M').unwrap_or(rest)),
+    };
+    let is_alone = behind.len() < rest.len() && !behind.starts_with(char::is_alphanumeric);
+    let (factor, behind) = if is_alone {
+        (factor, behind)
+    } else {
+        (1.0, rest)
+    };
+    Some((number(digits)?.times(factor), behind.trim()))
+}
+
+/// What stands between thousands.
+const THOUSANDS: [char; 6] = [',', '\'', '_', ' ', '\u{a0}', '\u{202f}'];
+
+/// The text without commas between groups of three digits, or other marks; `None` if they stand
+/// elsewhere, or behind a 0, as in 0,123: there it is a decimal point.
 fn without_thousands(text: &str) -> Option<String> {
-    if !text.contains(',') {
+    let Some(mark) = text.chars().find(|c| THOUSANDS.contains(c)) else {
         return Some(text.to_owned());
-    }
+    };
     let (whole, rest) = match text.split_once('.') {
         Some((whole, fraction)) => (whole, format!(".{fraction}")),
         None => (text, String::new()),
     };
-    let mut groups = whole.split(',');
+    let mut groups = whole.split(mark);
     let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
     let first = groups.next()?;
     let starts = (1..=3).contains(&first.len()) && is_digits(first) && !first.starts_with('0');
     let goes_on = groups.all(|group| group.len() == 3 && is_digits(group));
-    (starts && goes_on && !rest.contains(',')).then(|| whole.replace(',', "") + &rest)
+    (starts && goes_on && !rest.contains(mark)).then(|| whole.replace(mark, "") + &rest)
 }
 
 #[cfg(test)]
@@ -109,6 +145,8 @@ mod tests {
             (" 35409 ", 35_409.0, 1.0),
             ("1,062,277", 1_062_277.0, 1.0),
             ("1,062.5", 1062.5, 0.1),
+            ("41 200", 41_200.0, 1.0),
+            ("1'062'277", 1_062_277.0, 1.0),
             ("1.5e3", 1500.0, 100.0),
             ("0e400", 0.0, 1.0),
             ("0.0e9", 0.0, 0.1),
@@ -127,6 +165,8 @@ mod tests {
             "0,123",
             "0,123,456",
             "12,34,567",
+            "1,234 567",
+            "12 34",
             "1e999",
             "1e19",
             "x",
@@ -153,11 +193,33 @@ mod tests {
             ("7.22s", 7.22e9),
             ("1.50m", 90e9),
             ("2 ms", 2e6),
+            ("1m2.5s", 62.5e9),
+            ("1h0m3s", 3603e9),
         ] {
             assert!((time_ns(text).unwrap().value - ns).abs() < 1e-3, "{text}");
         }
-        for text in ["5", "5 apples", "ms", "10%"] {
+        for text in ["", "5", "5 apples", "ms", "10%", "1s 2ms", "1s2"] {
             assert_eq!(time_ns(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn thousands_and_millions_may_be_letters() {
+        for (text, value, rest) in [
+            ("41.2k", 41_200.0, ""),
+            ("1.5M req/s", 1.5e6, "req/s"),
+            ("12K rps", 12e3, "rps"),
+            ("1,234", 1234.0, ""),
+            ("10MB", 10.0, "MB"),
+            ("3 ms", 3.0, "ms"),
+        ] {
+            let (figure, behind) = number_in_thousands(text).unwrap();
+            assert_eq!(
+                (figure.value.round(), behind),
+                (f64::round(value), rest),
+                "{text}"
+            );
+        }
+        assert_eq!(number_in_thousands("k"), None);
     }
 }

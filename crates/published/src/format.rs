@@ -1,108 +1,406 @@
-//! Which form a file has.
+//! Which form a file has, and who reads it: one table of readers, and one of forms that none reads.
 
+use crate::column::ColumnRule;
+use crate::documents::{self, begins};
 use crate::error::ReadError;
+use crate::row::Row;
+use crate::table::{self, Table};
+use crate::{
+    ab, autocannon, bombardier, fortio, h2load, k6, locust, markdown, oha, own, summary, vegeta,
+    wrk,
+};
 
 /// Who wrote a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A table with a header, separated by commas, semicolons or tabs.
     Csv,
-    /// k6's summary as JSON: of `--summary-export`, or the data that `handleSummary` gets.
+    /// Tables in Markdown, with the prose around them.
+    Markdown,
+    /// k6's summary as JSON, of `--summary-export` or the data that `handleSummary` gets, or as the
+    /// console shows it.
     K6,
-    /// `vegeta report -type=json`.
+    /// `vegeta report`, as JSON or as text.
     Vegeta,
-    /// oha's JSON.
+    /// What oha prints, as JSON or as text.
     Oha,
     /// What wrk and wrk2 print.
     Wrk,
     /// What h2load prints.
     H2load,
+    /// What hey prints.
+    Hey,
+    /// What ab prints.
+    Ab,
+    /// What autocannon prints, as JSON or as tables.
+    Autocannon,
+    /// What bombardier prints, as JSON or as text.
+    Bombardier,
+    /// fortio's JSON.
+    Fortio,
+    /// The file of Locust that ends in `_stats.csv`.
+    Locust,
+    /// The document of `bakeoff load --json`.
+    Bakeoff,
 }
+
+/// How a form is read.
+pub(crate) enum Reader {
+    /// Columns, which the user may name.
+    Table(fn(&str, &[ColumnRule]) -> Result<Table, ReadError>),
+    /// Runs of a tool.
+    Runs(fn(&str) -> Result<Vec<Row>, ReadError>),
+}
+
+/// A form.
+struct Entry {
+    format: Format,
+    /// The name used in flags and reports.
+    name: &'static str,
+    /// Whether a text has it; the tools' forms exclude each other.
+    is_of: fn(&Text<'_>) -> bool,
+    reader: Reader,
+}
+
+/// A text that is asked whose it is.
+struct Text<'a> {
+    text: &'a str,
+    /// Whether a line of it begins a document.
+    has_json: bool,
+}
+
+impl Text<'_> {
+    fn has(&self, parts: &[&str]) -> bool {
+        parts.iter().all(|part| self.text.contains(part))
+    }
+
+    /// Whether it is JSON with these keys.
+    fn has_keys(&self, keys: &[&str]) -> bool {
+        let has = |key: &&str| self.text.contains(&format!("\"{key}\""));
+        self.has_json && keys.iter().all(has)
+    }
+
+    /// What its first two lines begin with, if both are cut by one of these.
+    fn is_csv(&self) -> bool {
+        let mut lines = self.text.lines().filter(|line| !line.trim().is_empty());
+        let is_cut = |line: &str| line.contains([',', ';', '\t']);
+        lines.next().is_some_and(is_cut) && lines.next().is_some_and(is_cut)
+    }
+}
+
+/// Every form that is read, in the order of [`Format::ALL`].
+static ENTRIES: [Entry; 14] = [
+    Entry {
+        format: Format::Csv,
+        name: "csv",
+        // What is of nobody else.
+        is_of: |_| false,
+        reader: Reader::Table(table::read),
+    },
+    Entry {
+        format: Format::Markdown,
+        name: "markdown",
+        is_of: |text| !text.text.trim_start().starts_with('{') && markdown::is_in(text.text),
+        reader: Reader::Table(markdown::read),
+    },
+    Entry {
+        format: Format::K6,
+        name: "k6",
+        is_of: |text| {
+            let mut names = ["http_reqs", "iterations", "root_group"].into_iter();
+            text.has_keys(&["metrics"]) && names.any(|name| text.has_keys(&[name]))
+                || text.has(&["http_req_duration.."])
+        },
+        reader: Reader::Runs(|text| match begins(text) {
+            Some(_) => documents::rows(text, "k6's summary", k6::row),
+            None => k6::rows_of_console(text),
+        }),
+    },
+    Entry {
+        format: Format::Vegeta,
+        name: "vegeta",
+        is_of: |text| {
+            text.has_keys(&["latencies", "requests"])
+                || text.has(&["Requests", "[total", "Latencies", "Status Codes"])
+        },
+        reader: Reader::Runs(|text| match begins(text) {
+            Some(_) => documents::rows(text, "vegeta's JSON report", vegeta::row),
+            None => vegeta::rows_of_text(text),
+        }),
+    },
+    Entry {
+        format: Format::Oha,
+        name: "oha",
+        is_of: |text| {
+            text.has_keys(&["summary", "requestsPerSec"])
+                || text.has(&["Success rate:", "Slowest:", "Requests/sec:"])
+        },
+        reader: Reader::Runs(|text| match begins(text) {
+            Some(_) => documents::rows(text, "oha's JSON report", oha::row),
+            None => summary::rows_of_oha(text),
+        }),
+    },
+    Entry {
+        format: Format::Wrk,
+        name: "wrk",
+        is_of: |text| text.has(&["Thread Stats"]) || text.has(&[" requests in ", "Requests/sec:"]),
+        reader: Reader::Runs(wrk::rows),
+    },
+    Entry {
+        format: Format::H2load,
+        name: "h2load",
+        is_of: |text| {
+            text.has(&["time for request:"]) || text.has(&["finished in ", "status codes:"])
+        },
+        reader: Reader::Runs(h2load::rows),
+    },
+    Entry {
+        format: Format::Hey,
+        name: "hey",
+        is_of: |text| text.has(&["Slowest:", "Requests/sec:"]) && !text.has(&["Success rate:"]),
+        reader: Reader::Runs(summary::rows_of_hey),
+    },
+    Entry {
+        format: Format::Ab,
+        name: "ab",
+        is_of: |text| text.has(&["Concurrency Level:", "Time taken for tests:"]),
+        reader: Reader::Runs(ab::rows),
+    },
+    Entry {
+        format: Format::Autocannon,
+        name: "autocannon",
+        is_of: |text| {
+            text.has_keys(&["latency", "requests", "throughput", "non2xx"])
+                || text.has(&["│ Latency", "│ Req/Sec"])
+        },
+        reader: Reader::Runs(|text| match begins(text) {
+            Some(_) => documents::rows(text, "autocannon's JSON", autocannon::row),
+            None => autocannon::rows(text),
+        }),
+    },
+    Entry {
+        format: Format::Bombardier,
+        name: "bombardier",
+        is_of: |text| {
+            text.has_keys(&["spec", "result", "timeTakenSeconds"])
+                || text.has(&["Reqs/sec", "HTTP codes:"])
+        },
+        reader: Reader::Runs(|text| match begins(text) {
+            Some(_) => documents::rows(text, "bombardier's JSON", bombardier::row),
+            None => bombardier::rows(text),
+        }),
+    },
+    Entry {
+        format: Format::Fortio,
+        name: "fortio",
+        is_of: |text| text.has_keys(&["DurationHistogram", "ActualQPS"]),
+        reader: Reader::Runs(|text| documents::rows(text, "fortio's JSON", fortio::row)),
+    },
+    Entry {
+        format: Format::Locust,
+        name: "locust",
+        is_of: |text| {
+            let begins = text.text.trim_start().to_owned();
+            let header = begins.lines().next().unwrap_or("").to_lowercase();
+            let is_old = header.contains("# requests") && header.contains("# failures");
+            let is_new = header.contains("request count") && header.contains("failure count");
+            (is_old || is_new)
+                && header.contains("average response time")
+                && !header.starts_with("timestamp")
+        },
+        reader: Reader::Table(locust::read),
+    },
+    Entry {
+        format: Format::Bakeoff,
+        name: "bakeoff",
+        is_of: |text| text.has_keys(&["bakeoff.load/1"]),
+        reader: Reader::Runs(|text| documents::rows(text, "`bakeoff load --json`", own::row)),
+    },
+];
+
+/// A form that nothing here reads: whose it is, what its text has, and what to ask for instead.
+struct Unread {
+    what: &'static str,
+    has: &'static [&'static str],
+    instead: &'static str,
+}
+
+static UNREAD: [Unread; 19] = [
+    Unread {
+        what: "fortio's text",
+        has: &["Aggregated Function Time"],
+        instead: "give the file of `fortio load -json FILE`",
+    },
+    Unread {
+        what: "Hyperfoil's statistics",
+        has: &["PHASE", "METRIC", "THROUGHPUT"],
+        instead: HYPERFOIL,
+    },
+    Unread {
+        what: "Hyperfoil's JSON",
+        has: &["$schema", "hyperfoil"],
+        instead: HYPERFOIL,
+    },
+    Unread {
+        what: "Hyperfoil's CSV",
+        has: &["Phase,", ",Requests,Responses,", "BlockedTime"],
+        instead: HYPERFOIL,
+    },
+    Unread {
+        what: "Locust's history",
+        has: &["Timestamp", "User Count", "Requests/s"],
+        instead: "give the file of `locust --csv NAME` that ends in _stats.csv",
+    },
+    Unread {
+        what: "Locust's failures",
+        has: &["Method,Name,", "Occurrences"],
+        instead: "give the file of `locust --csv NAME` that ends in _stats.csv",
+    },
+    Unread {
+        what: "Locust's console",
+        has: &["# reqs", "# fails"],
+        instead: "run it with `--csv NAME` and give the file that ends in _stats.csv",
+    },
+    Unread {
+        what: "k6's stream of samples",
+        has: &["\"metric\"", "\"http_reqs\"", "\"Point\""],
+        instead: "give the file of `k6 run --summary-export=FILE`",
+    },
+    Unread {
+        what: "k6's list of samples",
+        has: &["metric_name,timestamp,metric_value"],
+        instead: "give the file of `k6 run --summary-export=FILE`",
+    },
+    Unread {
+        what: "vegeta's list of requests",
+        has: &["\"attack\"", "\"seq\"", "\"latency\""],
+        instead: "give what `vegeta report -type=json` makes of it",
+    },
+    Unread {
+        what: "hey's list of requests",
+        has: &["response-time,DNS+dialup"],
+        instead: "run hey without `-o csv`",
+    },
+    Unread {
+        what: "oha's list of requests",
+        has: &["request-start,DNS"],
+        instead: "run it with `--output-format json`",
+    },
+    Unread {
+        what: "ab's list of percentages",
+        has: &["Percentage served,"],
+        instead: "give what ab prints on the console",
+    },
+    Unread {
+        what: "JMeter's list of samples",
+        has: &["timeStamp,elapsed,"],
+        instead: "give the table of the listener Aggregate Report, saved with its header",
+    },
+    Unread {
+        what: "siege's text",
+        has: &["Transaction rate:", "Availability:"],
+        instead: TABLE,
+    },
+    Unread {
+        what: "Gatling's text",
+        has: &["Global Information", "response time"],
+        instead: TABLE,
+    },
+    Unread {
+        what: "Artillery's report",
+        has: &["http.response_time"],
+        instead: TABLE,
+    },
+    Unread {
+        what: "a page in HTML",
+        has: &["<table", "<td"],
+        instead: "copy its table into a file as CSV or Markdown",
+    },
+    Unread {
+        what: "the text of `bakeoff load`",
+        has: &[" ok/s; ", "measured"],
+        instead: "run it with `--json`",
+    },
+];
+
+const TABLE: &str = "put its figures into a table in CSV or Markdown whose header names units, \
+                     such as `requests,failed,mean_ms,p99_ms,duration_s`";
+const HYPERFOIL: &str = "give what its command `wrk` prints, or put the figures of `stats -t` into \
+                         a table in CSV or Markdown whose header names units";
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Csv,
-        Self::K6,
-        Self::Vegeta,
-        Self::Oha,
-        Self::Wrk,
-        Self::H2load,
-    ];
+    pub const ALL: [Self; 14] = {
+        let mut all = [Self::Csv; 14];
+        let mut index = 0;
+        while index < all.len() {
+            assert!(
+                ENTRIES[index].format as usize == index,
+                "in the order of the formats"
+            );
+            all[index] = ENTRIES[index].format;
+            index += 1;
+        }
+        all
+    };
+
+    fn entry(self) -> &'static Entry {
+        &ENTRIES[self as usize]
+    }
 
     /// The name used in flags and reports.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::K6 => "k6",
-            Self::Vegeta => "vegeta",
-            Self::Oha => "oha",
-            Self::Wrk => "wrk",
-            Self::H2load => "h2load",
-        }
+        self.entry().name
+    }
+
+    /// Who reads it.
+    pub(crate) fn reader(self) -> &'static Reader {
+        &self.entry().reader
+    }
+
+    /// Whether its author says which rows are of one server, and not a tool.
+    pub fn is_table(self) -> bool {
+        matches!(self, Self::Csv | Self::Markdown)
     }
 
     /// Finds the form out from the content.
     pub(crate) fn recognise(text: &str) -> Result<Self, ReadError> {
-        let begins = text.trim_start();
-        let has = |part: &str| text.contains(part);
-        if begins.is_empty() {
+        let begins_with = text.trim_start();
+        if begins_with.is_empty() {
             return Err(unknown("the file is empty"));
         }
-        if begins.starts_with('{') {
-            return json(text);
-        }
-        if begins.starts_with('[') && begins[1..].trim_start().starts_with(['{', ']']) {
+        if begins_with.starts_with('[') && begins_with[1..].trim_start().starts_with(['{', ']']) {
             return Err(ReadError::new(1, ARRAY));
         }
-        let is_wrk = has("Thread Stats") || has("requests in ") && has("Requests/sec:");
-        let is_h2load = has("time for request:") || has("finished in ") && has("status codes:");
-        let of_json = json(text).ok().filter(|_| is_wrk || is_h2load);
-        let found = [
-            is_wrk.then_some(Self::Wrk),
-            is_h2load.then_some(Self::H2load),
-            of_json,
-        ];
-        let mut found = found.into_iter().flatten();
+        let text = Text {
+            text,
+            has_json: begins(text).is_some(),
+        };
+        let mut found = ENTRIES.iter().filter(|entry| (entry.is_of)(&text));
         match (found.next(), found.next()) {
-            (Some(one), Some(other)) => return Err(mixed(one, other)),
-            (Some(one), None) => return Ok(one),
+            (Some(one), Some(other)) => return Err(mixed(one.name, other.name)),
+            (Some(one), None) => return Ok(one.format),
             (None, _) => {}
         }
-        if has("[total, rate, throughput]") {
-            let problem = "this is vegeta's text report; write it as JSON with \
-                           `vegeta report -type=json`";
+        if let Some(unread) = UNREAD.iter().find(|unread| text.has(unread.has)) {
+            let problem = format!(
+                "this is {}, which is not read: {}",
+                unread.what, unread.instead
+            );
             return Err(ReadError::new(1, problem));
         }
-        if begins.starts_with("This is ApacheBench") {
-            let problem = "this is ab's text, which is not read: put its figures into a table in \
-                           CSV whose header names units";
-            return Err(ReadError::new(1, problem));
+        if begins_with.starts_with('{') {
+            return Err(unknown("this is JSON, but of no tool that is known here"));
         }
-        let header = begins.lines().next().unwrap_or("");
-        if header.contains([',', ';', '\t']) {
+        if text.is_csv() {
             return Ok(Self::Csv);
         }
         Err(unknown("no known form was found"))
     }
 }
 
-fn json(text: &str) -> Result<Format, ReadError> {
-    let has = |key: &str| text.contains(&format!("\"{key}\""));
-    if has("metrics") && (has("http_reqs") || has("iterations") || has("root_group")) {
-        Ok(Format::K6)
-    } else if has("summary") && has("requestsPerSec") {
-        Ok(Format::Oha)
-    } else if has("latencies") && has("requests") {
-        Ok(Format::Vegeta)
-    } else {
-        Err(unknown("this is JSON, but of no tool that is known here"))
-    }
-}
-
 /// The runs of one tool would be left out without a word.
-fn mixed(one: Format, other: Format) -> ReadError {
-    let (one, other) = (one.name(), other.name());
+fn mixed(one: &str, other: &str) -> ReadError {
     let problem = format!(
         "this holds results of {one} and of {other}: put each into a file of its own, or read one \
          of them with --from {one} or --from {other}"
@@ -115,9 +413,11 @@ const ARRAY: &str = "this is a JSON array; expected documents one after the othe
                      `jq '.[]' FILE | bakeoff audit -`, or a table in CSV";
 
 fn unknown(found: &str) -> ReadError {
+    let tools: Vec<&str> = ENTRIES[2..].iter().map(|entry| entry.name).collect();
     let problem = format!(
-        "{found}; expected a table in CSV whose header names units, k6's summary as JSON, the \
-         JSON of vegeta or oha, or the text of wrk or h2load (--from names the form)"
+        "{found}; expected a table in CSV or Markdown whose header names units, or the output of \
+         one of {} (--from names the form)",
+        tools.join(", ")
     );
     ReadError::new(1, problem)
 }
@@ -135,6 +435,29 @@ mod tests {
             ("{\"latencies\":{},\"requests\":1}", Format::Vegeta),
             ("Running 1s test @ x\n  Thread Stats   Avg", Format::Wrk),
             ("finished in 1s\nstatus codes: 1 2xx", Format::H2load),
+            (
+                "One, two.\n\n| a | rps |\n|---|--:|\n| b | 1 |",
+                Format::Markdown,
+            ),
+            ("  Slowest:\t1 secs\n  Requests/sec:\t1", Format::Hey),
+            (
+                "Success rate: 1%\nSlowest: 1 s\nRequests/sec: 1",
+                Format::Oha,
+            ),
+            ("Concurrency Level: 1\nTime taken for tests: 1", Format::Ab),
+            (
+                "http_req_duration..: avg=1ms\n{ expected_response:true }",
+                Format::K6,
+            ),
+            (
+                "Type,Name,Request Count,Failure Count,Average Response Time\n",
+                Format::Locust,
+            ),
+            ("{\"schema\": \"bakeoff.load/1\"}", Format::Bakeoff),
+            (
+                "# x\n{\"DurationHistogram\": {}, \"ActualQPS\": 1}",
+                Format::Fortio,
+            ),
         ] {
             assert_eq!(Format::recognise(text), Ok(format), "{text}");
         }
@@ -142,7 +465,7 @@ mod tests {
         let of_oha = "Thread Stats\n{\"summary\":{\"requestsPerSec\":1}}";
         for (text, part) in [
             (both, "of wrk and of h2load"),
-            (of_oha, "of wrk and of oha"),
+            (of_oha, "of oha and of wrk"),
             ("[{\"a\": 1, \"b\": 2}]", "a JSON array"),
             (" [ {}]", "a JSON array"),
         ] {
@@ -155,10 +478,47 @@ mod tests {
             "  \n",
             "{\"a\": 1}",
             "one word",
-            "Requests  [total, rate, throughput] 1",
-            "This is ApacheBench, Version 2.3 <$Revision: 1 $>\n",
+            "Prose, with commas.\n\nAnd more.",
         ] {
             assert!(Format::recognise(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_form_that_nothing_reads_is_named_with_what_to_ask_for() {
+        for (text, whose, instead) in [
+            ("Aggregated Function Time : count 5", "fortio's", "-json"),
+            (
+                "PHASE  METRIC  THROUGHPUT  REQUESTS",
+                "Hyperfoil's",
+                "`wrk`",
+            ),
+            (
+                "Timestamp,User Count,Type,Name,Requests/s\n1,2,,a,3",
+                "Locust's",
+                "_stats.csv",
+            ),
+            (
+                "Type Name # reqs # fails | Avg Min\n-----|---\nGET / 1 0 | 2 1",
+                "Locust's",
+                "--csv",
+            ),
+            (
+                "{\"metric\":\"http_reqs\",\"type\":\"Point\"}",
+                "k6's",
+                "--summary-export",
+            ),
+            ("response-time,DNS+dialup,DNS\n1,2,3", "hey's", "-o csv"),
+            (
+                "timeStamp,elapsed,label\n1,2,3",
+                "JMeter's",
+                "Aggregate Report",
+            ),
+        ] {
+            let error = Format::recognise(text).unwrap_err();
+            let begins = format!("this is {whose}");
+            assert!(error.problem.starts_with(&begins), "{error}");
+            assert!(error.problem.contains(instead), "{error}");
         }
     }
 }

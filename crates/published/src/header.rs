@@ -42,6 +42,9 @@ const FILLERS: [&str; 13] = [
 /// What a name such as `read` may hold: bytes, or wrk's errors of sockets.
 pub(crate) const BYTES_OR_FAILED: &str = "bytes or failed";
 
+/// What a name such as `throughput` may hold.
+pub(crate) const RATE_OR_BYTES: &str = "rate or bytes-rate";
+
 /// How many of them, from the first, name a length of time.
 const TIMES: usize = 7;
 
@@ -186,6 +189,12 @@ pub(crate) fn meaning(name: &str) -> Meaning {
     }
 }
 
+/// Whether a name counts requests, as `failed requests` does and `failed` may not.
+pub(crate) fn counts_requests(name: &str) -> bool {
+    let last = tokens(name).pop();
+    last.is_some_and(|last| last.eq_ignore_ascii_case("requests"))
+}
+
 fn of_tokens(tokens: Vec<String>) -> Meaning {
     if let Some(quantity) = shortest_or_minutes(&tokens) {
         return Meaning::Doubtful(quantity, "in minutes, or the shortest of several");
@@ -242,7 +251,7 @@ fn of_tokens(tokens: Vec<String>) -> Meaning {
         };
     }
     match joined.as_str() {
-        "throughput" | "rate" => Meaning::Ambiguous("rate or bytes-rate"),
+        "throughput" | "rate" => Meaning::Ambiguous(RATE_OR_BYTES),
         "latency" | "response time" | "time" if matches!(unit, None | Some(Unit::Time(_))) => {
             Meaning::Ambiguous("mean or median")
         }

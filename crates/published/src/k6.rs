@@ -1,13 +1,17 @@
-//! k6's summary: the file of `--summary-export`, or the data that `handleSummary` gets.
+//! k6's summary: the file of `--summary-export`, the data that `handleSummary` gets, or what the
+//! console shows, which is read as such a file.
 //!
 //! The two differ in where a metric's numbers are: beside each other, or in `values`. Times are in
 //! ms. `http_req_duration` is of all requests, those refused in no time too.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::documents::{at, number, time};
-use crate::figure::Figure;
+use crate::error::ReadError;
+use crate::figure::{self, Figure, time_ns};
 use crate::row::{Checks, Counts, Hidden, Latency, Load, Row, Transfer};
+use crate::runs::{Run, runs};
+use crate::unit::parse_bytes;
 
 const MS: f64 = 1e6;
 /// Share of the users' time in iterations from which they went from one to the next.
@@ -64,6 +68,90 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
         },
         ..Row::default()
     })
+}
+
+/// Metrics of the console with which a run may begin; those of another run come again.
+const BEGINS: [&str; 6] = [
+    "checks.",
+    "checks_total.",
+    "data_received.",
+    "http_req_duration.",
+    "http_req_failed.",
+    "http_reqs.",
+];
+
+pub(crate) fn rows_of_console(text: &str) -> Result<Vec<Row>, ReadError> {
+    // Since 1.0 those of groups and scenarios follow, which are parts of the whole.
+    let mut is_part = false;
+    let mut whole = String::with_capacity(text.len());
+    for line in text.lines() {
+        is_part |= line.contains("GROUP: ") || line.contains("SCENARIO: ");
+        is_part &= !line.contains("TOTAL RESULTS");
+        whole.push_str(if is_part { "" } else { line });
+        whole.push('\n');
+    }
+    let runs = runs(&whole, &BEGINS, "k6's line `http_reqs...: N RATE/s`")?;
+    let rows = runs.iter().map(|run| {
+        let fail = |problem| ReadError::new(run.line(), format!("k6's console: {problem}"));
+        let read = row(&json!({ "metrics": metrics(run) })).map_err(fail)?;
+        let line = run.line();
+        Ok(Row { line, ..read })
+    });
+    rows.collect()
+}
+
+/// The metrics of the console as those of a file.
+fn metrics(run: &Run<'_>) -> Map<String, Value> {
+    let mut metrics = Map::new();
+    for line in run.lines() {
+        let Some((name, text)) = line.split_once(": ") else {
+            continue;
+        };
+        let name = name.trim_end_matches('.');
+        let words = || text.split_whitespace();
+        let numbers: Vec<f64> = words()
+            .filter_map(figure::number)
+            .map(|it| it.value)
+            .collect();
+        let count = numbers.first().copied();
+        let metric = match name {
+            DURATION | "iteration_duration" => {
+                let pairs = words().filter_map(|word| word.split_once('='));
+                let ms = |time| time_ns(time).map(|time| time.value / MS);
+                pairs
+                    .map(|(key, time)| (key.to_owned(), json!(ms(time))))
+                    .collect()
+            }
+            "http_reqs" | "iterations" | "dropped_iterations" => {
+                let rate = words().find_map(|word| figure::number(word.strip_suffix("/s")?));
+                json!({ "count": count, "rate": rate.map(|rate| rate.value) })
+            }
+            "data_received" => {
+                let bytes: Vec<&str> = words().take(2).collect();
+                json!({ "count": parse_bytes(&bytes.join(" ")) })
+            }
+            "http_req_failed" | "checks" | "checks_succeeded" => {
+                // Of both kinds, or of all: `12 out of 400`.
+                let passes = count.zip(numbers.get(1).copied());
+                let is_of_all = text.contains(" out of ");
+                let fails = passes.map(|(one, all)| if is_of_all { all - one } else { all });
+                json!({ "passes": count, "fails": fails })
+            }
+            "vus" | "vus_max" => {
+                let of = |key| words().find_map(|word| figure::number(word.strip_prefix(key)?));
+                let of = |key| of(key).map(|it| it.value);
+                json!({ "value": count, "min": of("min="), "max": of("max=") })
+            }
+            _ => continue,
+        };
+        let name = if name == "checks_succeeded" {
+            "checks"
+        } else {
+            name
+        };
+        metrics.insert(name.to_owned(), metric);
+    }
+    metrics
 }
 
 /// Virtual users, if each of them went from iteration to iteration. With an arrival rate, or in

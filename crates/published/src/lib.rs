@@ -1,24 +1,34 @@
 //! Reads results that others published into one table of figures.
 //!
-//! [`read`] takes the text of a file and recognises its format: a table in CSV, or the output of
-//! k6, vegeta, oha, wrk or h2load. Every reader fills the same [`Row`], so the code that judges
-//! them knows no formats. A figure remembers its last published digit, because a rounded mean is a
+//! [`read`] takes the text of a file and recognises its format: a table in CSV or Markdown, or what
+//! a tool prints. Every reader fills the same [`Row`], so the code that judges them knows no
+//! formats. A figure remembers its last published digit, because a rounded mean is a
 //! range. What a format does not say is `None`.
 //!
 //! This crate judges nothing and guesses nothing. A column whose unit or meaning is in doubt is an
 //! error, which says how a rule can decide it.
 
+mod ab;
+mod autocannon;
+mod bombardier;
 mod column;
+mod columns;
 mod csv;
 mod documents;
 mod error;
 mod figure;
 mod format;
+mod fortio;
 mod h2load;
 mod header;
 mod k6;
+mod locust;
+mod markdown;
 mod oha;
+mod own;
 mod row;
+mod runs;
+mod summary;
 mod table;
 mod unit;
 mod vegeta;
@@ -30,6 +40,8 @@ pub use figure::Figure;
 pub use format::Format;
 pub use row::{Checks, Counts, Hidden, Latency, Load, Quantile, Row, Transfer};
 pub use unit::{Unit, parse_bits_per_s, parse_bytes};
+
+use format::Reader;
 
 /// Most rows that are read of one file; a longer one is an error.
 pub const ROWS_MOST: usize = 100_000;
@@ -45,7 +57,8 @@ pub struct Published {
     pub unknown: Vec<String>,
 }
 
-/// Reads a file. Without a `format` its content says which one it is; `rules` name columns of CSV.
+/// Reads a file. Without a `format` its content says which one it is; `rules` name columns of a
+/// table.
 ///
 /// # Errors
 /// The line that is not as expected, what was expected there, and what to do.
@@ -55,33 +68,38 @@ pub fn read(
     rules: &[ColumnRule],
 ) -> Result<Published, ReadError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = &without_colours(text);
     let format = match format {
         Some(format) => format,
         None => Format::recognise(text)?,
     };
-    let mut unknown = Vec::new();
-    let rows = match format {
-        Format::Csv => {
-            let table = table::read(text, rules)?;
-            unknown = table.unknown;
-            table.rows
+    let (rows, unknown) = match format.reader() {
+        Reader::Table(read) => {
+            let table = read(text, rules)?;
+            (table.rows, table.unknown)
         }
-        Format::K6 => documents::rows(text, "k6's summary", k6::row)?,
-        Format::Vegeta => documents::rows(text, "vegeta's JSON report", vegeta::row)?,
-        Format::Oha => documents::rows(text, "oha's JSON report", oha::row)?,
-        Format::Wrk => wrk::rows(text)?,
-        Format::H2load => h2load::rows(text)?,
+        Reader::Runs(_) if !rules.is_empty() => {
+            let name = format.name();
+            let problem = format!("--column is for tables, and this was read as {name}");
+            return Err(ReadError::new(1, problem));
+        }
+        Reader::Runs(read) => (read(text)?, Vec::new()),
     };
-    if format != Format::Csv && !rules.is_empty() {
-        let problem = format!(
-            "--column is for CSV, and this was read as {}",
-            format.name()
-        );
-        return Err(ReadError::new(1, problem));
-    }
     Ok(Published {
         format,
         rows,
         unknown,
+    })
+}
+
+/// The text without what a terminal takes for colours.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or("").to_owned();
+    parts.fold(first, |plain, part| {
+        let end = part
+            .find(|c: char| c.is_ascii_alphabetic())
+            .map_or(0, |at| at + 1);
+        plain + &part[end..]
     })
 }

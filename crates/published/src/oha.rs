@@ -1,4 +1,4 @@
-//! oha's JSON.
+//! oha's JSON; `summary.rs` reads its text.
 //!
 //! Times are in seconds. What came to no answer is in `errorDistribution` and in no latency; an
 //! answer with any status is a success to oha, and its latency is among the others.
@@ -21,7 +21,7 @@ const QUANTILES: [(&str, f64); 9] = [
     ("p99.99", 0.9999),
 ];
 /// What was in flight when the time was over is broken off and listed as an error. It is none.
-const BROKEN_OFF: &str = "aborted due to deadline";
+pub(crate) const BROKEN_OFF: &str = "aborted due to deadline";
 
 pub(crate) fn row(document: &Value) -> Result<Row, String> {
     let of = |key| time(document, &["summary", key], SECOND);

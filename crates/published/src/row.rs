@@ -143,7 +143,36 @@ pub struct Transfer {
     pub read_bytes_per_s_most: Option<f64>,
 }
 
+impl Load {
+    /// One of this length, in ns.
+    pub(crate) fn lasting(time: Figure) -> Self {
+        Self {
+            duration_s: Some(time.value / 1e9).filter(|seconds| *seconds > 0.0),
+            duration_step_s: time.step / 1e9,
+            ..Self::default()
+        }
+    }
+}
+
+impl Counts {
+    /// The same with the rate that the tool states. It leaves out requests without a latency, so
+    /// where there are some it is of others.
+    pub(crate) fn stating(self, rate_per_s: Option<Figure>) -> Self {
+        let rate_per_s = rate_per_s.filter(|_| self.untimed == 0.0);
+        Self { rate_per_s, ..self }
+    }
+}
+
 impl Latency {
+    /// The same if it is of any request: the zeros that a tool prints of none are no times.
+    pub(crate) fn of_any(self, requests: f64) -> Self {
+        if requests > 0.0 {
+            self
+        } else {
+            Self::default()
+        }
+    }
+
     /// Adds a quantile in its place.
     pub(crate) fn push(&mut self, share: f64, value: Figure) {
         let at = self.quantiles.partition_point(|one| one.share < share);

@@ -1,45 +1,26 @@
-//! Reads a CSV table whose header says what its columns hold.
+//! Reads a table whose header says what its columns hold.
 //!
-//! A rule of the user's decides what a column holds; without a rule, the name of the column does
-//! (`header.rs`). A table that could be read in two ways is an error, not a guess.
+//! `columns.rs` finds out what that is. A number that could be read in two ways is an error, not a
+//! guess.
 
 use crate::ROWS_MOST;
 use crate::column::{ColumnRule, Quantity};
+use crate::columns::{Column, bare, columns, is_in_thousands, is_nothing};
 use crate::csv::{self, Record};
 use crate::error::{ReadError, excerpt};
-use crate::figure::{Figure, number, number_with_unit};
-use crate::header::{BYTES_OR_FAILED, Meaning, meaning};
+use crate::figure::{Figure, number, number_in_thousands};
 use crate::row::{Counts, Load, Row, Transfer};
-use crate::unit::{KNOWN, Unit};
-
-/// Cells that hold nothing.
-const NOTHING: [&str; 7] = ["", "-", "n/a", "na", "null", "none", "nan"];
+use crate::unit::Unit;
 
 /// Shortest measurement, so that what is divided by it stays a number.
 const SECONDS_LEAST: f64 = 1e-9;
 
 /// A table as rows.
+#[derive(Default)]
 pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
     /// Columns that say nothing known, which name rows.
     pub(crate) unknown: Vec<String>,
-}
-
-/// A column, and what its numbers are multiplied by.
-#[derive(Debug, Clone)]
-struct Column {
-    name: String,
-    /// What only this column is called.
-    own: String,
-    quantity: Quantity,
-    unit: Option<Unit>,
-    /// One unit of the last digit of its most exact number: 0.7 among numbers such as 0.53 was 0.70
-    /// before somebody dropped the zero.
-    step: f64,
-    /// Whether some number of it has a point that cannot stand between thousands.
-    has_decimals: bool,
-    /// Whether its cells have wrk's units: there kB and MB are of 1,024s.
-    is_of_wrk: bool,
 }
 
 pub(crate) fn read(text: &str, rules: &[ColumnRule]) -> Result<Table, ReadError> {
@@ -48,6 +29,21 @@ pub(crate) fn read(text: &str, rules: &[ColumnRule]) -> Result<Table, ReadError>
     let Some((header, records)) = records.split_first() else {
         return Err(ReadError::new(1, "expected a header, found nothing"));
     };
+    let marks_between = match separator {
+        ';' => Some("semicolons"),
+        '\t' => Some("tabs"),
+        _ => None,
+    };
+    of_records(header, records, rules, marks_between)
+}
+
+/// The same of cells. `marks_between` is what separates them, where that leaves a comma open.
+pub(crate) fn of_records(
+    header: &Record,
+    records: &[Record],
+    rules: &[ColumnRule],
+    marks_between: Option<&'static str>,
+) -> Result<Table, ReadError> {
     if records.is_empty() {
         let problem = "expected rows below the header, found none";
         return Err(ReadError::new(header.line, problem));
@@ -72,229 +68,13 @@ pub(crate) fn read(text: &str, rules: &[ColumnRule]) -> Result<Table, ReadError>
     let columns = columns.map_err(|problem| ReadError::new(header.line, problem))?;
     let read = Reader {
         columns: &columns,
-        marks_between: match separator {
-            ';' => Some("semicolons"),
-            '\t' => Some("tabs"),
-            _ => None,
-        },
+        marks_between,
     };
     let rows = records.iter().map(|record| read.row(record));
     Ok(Table {
         rows: rows.collect::<Result<_, _>>()?,
         unknown,
     })
-}
-
-/// What every column holds.
-fn columns(
-    header: &Record,
-    records: &[Record],
-    rules: &[ColumnRule],
-    unknown: &mut Vec<String>,
-) -> Result<Vec<Column>, String> {
-    let titles = Title::all(&header.cells);
-    let is_of_none = |rule: &&ColumnRule| !titles.iter().any(|title| title.is_of(rule));
-    if let Some(rule) = rules.iter().find(is_of_none) {
-        return Err(format!(
-            "--column names `{}`, which is no column; there are: {}",
-            rule.column,
-            header.cells.join(", ")
-        ));
-    }
-    let columns = titles
-        .iter()
-        .enumerate()
-        .map(|(index, title)| column(title, index, records, rules, unknown));
-    let columns: Vec<Column> = columns.collect::<Result<_, _>>()?;
-    check_columns(&columns)?;
-    Ok(columns)
-}
-
-/// How a column is called.
-struct Title {
-    /// As the header has it.
-    name: String,
-    /// What only it is called: of several with one name the second is `name#2`.
-    own: String,
-}
-
-impl Title {
-    fn all(names: &[String]) -> Vec<Self> {
-        let title = |(index, name): (usize, &String)| {
-            let before = names[..index].iter().filter(|other| *other == name);
-            let own = match before.count() {
-                0 => name.clone(),
-                before => format!("{name}#{}", before + 1),
-            };
-            Self {
-                name: name.clone(),
-                own,
-            }
-        };
-        names.iter().enumerate().map(title).collect()
-    }
-
-    /// Whether a rule is about this column.
-    fn is_of(&self, rule: &ColumnRule) -> bool {
-        self.name == rule.column || self.own == rule.column
-    }
-}
-
-/// What a column holds: by the user's rule, else by its name.
-fn column(
-    title: &Title,
-    index: usize,
-    records: &[Record],
-    rules: &[ColumnRule],
-    unknown: &mut Vec<String>,
-) -> Result<Column, String> {
-    let cells = || records.iter().map(|record| record.cells[index].as_str());
-    let name = title.name.as_str();
-    let own = rules.iter().find(|rule| rule.column == title.own);
-    let rule = own.or_else(|| rules.iter().find(|rule| title.is_of(rule)));
-    let (quantity, unit) = match rule {
-        Some(rule) => (rule.quantity, rule.unit),
-        None if name.is_empty() && index == 0 && is_index(cells()) => (Quantity::Ignore, None),
-        None => match meaning(name) {
-            Meaning::Known(quantity, unit) => (quantity, unit),
-            Meaning::Unknown => {
-                unknown.push(name.to_owned());
-                (Quantity::Name, None)
-            }
-            // As in wrk's own line, `1.11GB read`.
-            Meaning::Ambiguous(BYTES_OR_FAILED)
-                if cells().all(|cell| says_unit(cell, Quantity::Bytes)) =>
-            {
-                (Quantity::Bytes, None)
-            }
-            Meaning::Ambiguous(which) => {
-                return Err(format!(
-                    "column `{name}` may hold more than one thing ({which}): say which one, as in \
-                     --column '{}={name}:UNIT', or --column 'ignore={name}'",
-                    which.split(' ').next().unwrap_or(which)
-                ));
-            }
-            Meaning::Doubtful(quantity, or) => {
-                return Err(format!(
-                    "column `{name}` may hold {quantity} {or}: say which one, as in \
-                     --column '{quantity}={name}:UNIT', or --column 'ignore={name}'"
-                ));
-            }
-        },
-    };
-    let steps = cells().filter_map(number).map(|figure| figure.step);
-    let column = Column {
-        name: name.to_owned(),
-        own: title.own.clone(),
-        quantity,
-        unit: unit.or_else(|| only_unit(quantity)),
-        step: steps.fold(f64::INFINITY, f64::min),
-        has_decimals: cells().any(|cell| number(cell).is_some() && is_decimal(cell)),
-        is_of_wrk: matches!(meaning(name), Meaning::Ambiguous(BYTES_OR_FAILED)),
-    };
-    let needs_unit = column.unit.is_none() && !quantity.units().is_empty();
-    if needs_unit && !cells().all(|cell| says_unit(cell, quantity)) {
-        Err(without_unit(name, quantity))
-    } else {
-        Ok(column)
-    }
-}
-
-/// What to do about a column whose numbers may be of any unit.
-fn without_unit(name: &str, quantity: Quantity) -> String {
-    let units: &[&str] = match quantity {
-        Quantity::Ok | Quantity::Failed => &["count", "percent"],
-        Quantity::Cpu | Quantity::ClientCpu => &["percent"],
-        Quantity::BytesRate => &["MB/s"],
-        Quantity::Body | Quantity::Bytes => &["B"],
-        _ => &["ms"],
-    };
-    let flags = units
-        .iter()
-        .map(|unit| format!("--column '{quantity}={name}:{unit}'"));
-    format!(
-        "column `{name}` names no unit, and neither do its cells: say which one it is, as in {}; \
-         units: {KNOWN}",
-        flags.collect::<Vec<_>>().join(" or ")
-    )
-}
-
-/// The unit of a quantity that has no other.
-fn only_unit(quantity: Quantity) -> Option<Unit> {
-    match quantity.units() {
-        [unit @ (Unit::Count | Unit::PerS(_))] => Some(*unit),
-        _ => None,
-    }
-}
-
-/// Whether a cell needs no unit from its header: it carries one, or holds nothing, or 0. No bytes
-/// at all are none in any unit, but a column of them may count something else.
-fn says_unit(cell: &str, quantity: Quantity) -> bool {
-    let carried = number_with_unit(cell);
-    let fits = |unit: Unit| quantity.units().iter().any(|one| one.is_like(unit));
-    let is_of_bytes = matches!(
-        quantity,
-        Quantity::Body | Quantity::Bytes | Quantity::BytesRate
-    );
-    is_nothing(cell)
-        || carried.is_some_and(|(_, unit)| fits(unit))
-        || number(cell).is_some_and(|figure| figure.value == 0.0 && !is_of_bytes)
-}
-
-/// Whether cells count rows from 0 or 1, as the column without a name that pandas and R write.
-fn is_index<'a>(mut cells: impl Iterator<Item = &'a str>) -> bool {
-    let first = cells.next().and_then(|cell| cell.parse::<usize>().ok());
-    let Some(first) = first.filter(|first| *first <= 1) else {
-        return false;
-    };
-    let mut cells = cells.zip(first + 1..);
-    cells.all(|(cell, row)| cell.parse() == Ok(row))
-}
-
-fn is_nothing(cell: &str) -> bool {
-    NOTHING
-        .iter()
-        .any(|nothing| cell.eq_ignore_ascii_case(nothing))
-}
-
-/// No quantity twice, and something to judge.
-fn check_columns(columns: &[Column]) -> Result<(), String> {
-    for (index, column) in columns.iter().enumerate() {
-        let others = &columns[..index];
-        let quantity = column.quantity;
-        let other = others.iter().find(|other| other.quantity == quantity);
-        if let Some(other) = other.filter(|_| quantity.is_single()) {
-            return Err(format!(
-                "columns `{}` and `{}` both hold {quantity}: leave one out with \
-                 --column 'ignore={}'",
-                other.own, column.own, column.own
-            ));
-        }
-    }
-    let counts = |column: &Column| {
-        matches!(
-            column.quantity,
-            Quantity::Requests | Quantity::Ok | Quantity::Rate | Quantity::OkRate
-        )
-    };
-    let is_latency = |column: &Column| {
-        matches!(
-            column.quantity,
-            Quantity::Min | Quantity::Mean | Quantity::Max | Quantity::Quantile(_)
-        )
-    };
-    if columns
-        .iter()
-        .any(|column| counts(column) || is_latency(column))
-    {
-        return Ok(());
-    }
-    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-    Err(format!(
-        "expected a header that names requests, a rate or latencies, such as \
-         `clients,requests,average_ms,p99_ms`, found `{}`; name columns with --column",
-        excerpt(&names.join(","))
-    ))
 }
 
 /// Reads the rows below a header.
@@ -402,24 +182,6 @@ fn is_pieces(column: &Column) -> bool {
         && !matches!(column.quantity, Quantity::Cpu | Quantity::ClientCpu)
 }
 
-/// Whether a number has a point where thousands would: `127.116`.
-fn is_in_thousands(cell: &str) -> bool {
-    let Some((whole, rest)) = cell.split_once('.') else {
-        return false;
-    };
-    let are_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    (1..=3).contains(&whole.len())
-        && rest.len() == 3
-        && are_digits(whole)
-        && are_digits(rest)
-        && !whole.starts_with('0')
-}
-
-/// Whether a number has a point that cannot stand between thousands: `127.1`, `1270.116`.
-fn is_decimal(cell: &str) -> bool {
-    cell.contains('.') && !is_in_thousands(cell)
-}
-
 /// Whether a number has one comma and no point: `1,234`, or `0,22 ms`.
 fn is_decimal_or_thousands(cell: &str) -> bool {
     let mut parts = cell.split(',');
@@ -432,6 +194,7 @@ fn is_decimal_or_thousands(cell: &str) -> bool {
 
 /// A cell's number; the unit that it carries itself counts more than the header's.
 fn value(cell: &str, column: &Column) -> Option<(Figure, Unit)> {
+    let cell = bare(cell);
     if let Some(figure) = number(cell) {
         let unit = column.unit.unwrap_or(Unit::Count);
         let figure = Figure {
@@ -440,7 +203,11 @@ fn value(cell: &str, column: &Column) -> Option<(Figure, Unit)> {
         };
         return Some((figure.times(unit.factor()), unit));
     }
-    let (figure, unit) = number_with_unit(cell)?;
+    let (figure, unit) = number_in_thousands(cell)?;
+    let unit = match unit {
+        "" => column.unit?,
+        unit => Unit::parse(unit)?,
+    };
     let allowed = column.quantity.units();
     let fits = allowed.iter().any(|one| one.is_like(unit));
     let binary = unit.binary().filter(|_| column.is_of_wrk);

@@ -1,14 +1,17 @@
-//! `vegeta report -type=json`: one document for each attack.
+//! `vegeta report -type=json`: one document for each attack; and its text, as such a document.
 //!
 //! Vegeta's latencies are of all requests, those without an answer too. It sends at a constant
 //! rate, which its report does not repeat: `rate` is what was sent. It distinguishes the attacks
 //! of one file, to two digits. An overloaded server answers on after the attack, for `wait`, so it
 //! answered less a second than was sent.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::documents::{at, counts, needed, number, time};
+use crate::error::ReadError;
+use crate::figure::{self, time_ns};
 use crate::row::{Counts, Latency, Load, Row, Transfer};
+use crate::runs::{Run, runs};
 
 const QUANTILES: [(&str, f64); 4] = [("50th", 0.5), ("90th", 0.9), ("95th", 0.95), ("99th", 0.99)];
 
@@ -52,6 +55,81 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
         },
         ..Row::default()
     })
+}
+
+pub(crate) fn rows_of_text(text: &str) -> Result<Vec<Row>, ReadError> {
+    let runs = runs(
+        text,
+        &["Requests"],
+        "vegeta's line `Requests [total, rate, ...]`",
+    )?;
+    let rows = runs.iter().map(|run| {
+        let fail = |problem| ReadError::new(run.line(), format!("vegeta's text: {problem}"));
+        let read = row(&document(run)).map_err(fail)?;
+        let line = run.line();
+        Ok(Row { line, ..read })
+    });
+    rows.collect()
+}
+
+/// The text as the document that the same attack has.
+fn document(run: &Run<'_>) -> Value {
+    let mut document = Map::new();
+    for line in run.lines() {
+        let parts = line.split_once('[').and_then(|(title, rest)| {
+            let (labels, values) = rest.split_once(']')?;
+            Some((title.trim(), labels, values.trim()))
+        });
+        let Some((title, labels, values)) = parts else {
+            continue;
+        };
+        let pairs = labels.split(',').zip(values.split(','));
+        let pairs = pairs.map(|(label, value)| (label.trim(), value.trim()));
+        let plain = |value: &str| figure::number(value).map(|it| it.value);
+        match title {
+            "Requests" => {
+                for (label, value) in pairs {
+                    let key = if label == "total" { "requests" } else { label };
+                    document.insert(key.to_owned(), json!(plain(value)));
+                }
+            }
+            "Duration" => {
+                for (label, value) in pairs {
+                    let key = if label == "attack" { "duration" } else { label };
+                    document.insert(key.to_owned(), json!(time_ns(value).map(|it| it.value)));
+                }
+            }
+            "Latencies" => {
+                let times = pairs.map(|(label, value)| {
+                    let is_rank = label.bytes().all(|byte| byte.is_ascii_digit());
+                    let key = if is_rank {
+                        format!("{label}th")
+                    } else {
+                        label.to_owned()
+                    };
+                    (key, json!(time_ns(value).map(|it| it.value)))
+                });
+                document.insert("latencies".to_owned(), times.collect());
+            }
+            "Bytes In" => {
+                let bytes = pairs.map(|(label, value)| (label.to_owned(), json!(plain(value))));
+                document.insert("bytes_in".to_owned(), bytes.collect());
+            }
+            "Success" => {
+                let share = values.strip_suffix('%').and_then(plain);
+                document.insert("success".to_owned(), json!(share.map(|it| it / 100.0)));
+            }
+            "Status Codes" => {
+                let codes = values
+                    .split_whitespace()
+                    .filter_map(|pair| pair.split_once(':'));
+                let codes = codes.map(|(code, count)| (code.to_owned(), json!(plain(count))));
+                document.insert("status_codes".to_owned(), codes.collect());
+            }
+            _ => {}
+        }
+    }
+    Value::Object(document)
 }
 
 /// 500 of 500.11.

@@ -56,6 +56,7 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
     let mut is_uncorrected = false;
     let mut has_max = true;
     let mut wrong = 0.0;
+    let mut rate = None;
     for (line, text) in lines.iter().copied() {
         let fail = |expected: &str| {
             let problem = format!("expected {expected}, found `{}`", excerpt(text));
@@ -92,11 +93,14 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
             errors = Errors::parse(rest).ok_or_else(|| fail("counts of socket errors"))?;
         } else if let Some(rest) = text.strip_prefix("Non-2xx or 3xx responses:") {
             wrong = number(rest).ok_or_else(|| fail("a count"))?.value;
+        } else if let Some(rest) = text.strip_prefix("Requests/sec:") {
+            rate = Some(number(rest).ok_or_else(|| fail("a rate"))?);
         } else if text.contains(" requests in ") && text.ends_with(" read") {
-            let (count, seconds, bytes) =
+            let (count, time, bytes) =
                 totals(text).ok_or_else(|| fail("`N requests in TIME, BYTES read`"))?;
             answered = Some(count);
-            row.load.duration_s = Some(seconds).filter(|s| *s > 0.0);
+            row.load.duration_s = Some(time.value / 1e9).filter(|s| *s > 0.0);
+            row.load.duration_step_s = time.step / 1e9;
             row.transfer = Transfer {
                 read_bytes: Some(bytes),
                 ..Transfer::default()
@@ -108,7 +112,12 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
             "this run of wrk has no line `N requests in TIME, BYTES read`: it was cut off";
         return Err(ReadError::new(first.0, problem));
     };
-    row.counts = counts(answered, wrong, &errors, row.load.scheduled);
+    // Late answers have no latency, but they are in the rate.
+    let rate = rate.filter(|_| errors.unanswered == 0.0);
+    row.counts = Counts {
+        rate_per_s: rate,
+        ..counts(answered, wrong, &errors, row.load.scheduled)
+    };
     if row.counts.ended == Some(row.counts.untimed) || row.latency.mean.is_none() {
         // The zeros that it prints are times of nothing.
         row.latency = Latency::default();
@@ -208,11 +217,10 @@ impl Errors {
 }
 
 /// `1402311 requests in 30.10s, 1.11GB read`.
-fn totals(text: &str) -> Option<(f64, f64, f64)> {
+fn totals(text: &str) -> Option<(f64, crate::Figure, f64)> {
     let (count, rest) = text.split_once(" requests in ")?;
     let (time, bytes) = rest.strip_suffix(" read")?.split_once(", ")?;
-    let seconds = time_ns(time)?.value / 1e9;
-    Some((number(count)?.value, seconds, binary(bytes)?))
+    Some((number(count)?.value, time_ns(time)?, binary(bytes)?))
 }
 
 /// wrk writes KB for 1,024 bytes, and no unit above TB.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_published::{Format, Published, Row};
+use bakeoff_published::{Published, Row};
 
 use super::code::Code;
 use super::sentence::{amount, lines_of, percent, rate};
@@ -21,7 +21,7 @@ const LENGTH_APART: f64 = 1.25;
 pub(super) fn find(published: &Published, audited: &mut [AuditedRow]) -> Vec<Finding> {
     let rows = &published.rows;
     let named = groups(rows);
-    if published.format == Format::Csv {
+    if published.format.is_table() {
         for group in &named {
             differs(group, audited);
         }

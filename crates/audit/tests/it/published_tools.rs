@@ -197,9 +197,9 @@ fn too_few_in_flight_may_be_the_servers_doing() {
 
 /// Of 10 s with `-rate=0`: so many requests, their mean, and how long the last one took.
 fn closed(requests: u32, mean_ns: u32, wait_s: f64) -> String {
-    let (rate, wait_ns) = (f64::from(requests) / 10.0, wait_s * 1e9);
+    let (rate, wait_ns, p99_ns) = (f64::from(requests) / 10.0, wait_s * 1e9, mean_ns + 1000);
     format!(
-        r#"{{"latencies": {{"mean": {mean_ns}, "99th": {mean_ns}, "max": 5000000000}},
+        r#"{{"latencies": {{"mean": {mean_ns}, "99th": {p99_ns}, "max": 5000000000}},
         "requests": {requests}, "rate": {rate}, "duration": 10000000000, "wait": {wait_ns},
         "status_codes": {{"200": {requests}}}}}"#
     )
@@ -261,8 +261,8 @@ fn checks_of_k6_that_failed_are_a_note() {
             .collect();
         notes.join("; ")
     };
-    let said = "failed-share: 97.5 % of the script's 24,000 checks failed: answers that it took \
-                for wrong may count as right here";
+    let said = "failed-share: 97.5 % of 24,000 checks of answers failed, by a script or by their \
+                length: what it took for wrong may count as right here";
     // As --summary-export writes it, and as handleSummary gets it.
     let export = r#", "checks": {"passes": 600, "fails": 23400, "value": 0.025}"#;
     let data = r#", "checks": {"values": {"passes": 600, "fails": 23400, "rate": 0.025}}"#;
@@ -323,7 +323,8 @@ fn clients_that_wait_for_an_answer_beyond_the_timeout_are_not_idle() {
              Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
              Latency     {mean}    0.00us   {mean}  100.00%\n  \
              {answered} requests in 15.06s, 1.00KB read\n  \
-             Socket errors: connect 0, read 0, write 0, timeout {late}\nRequests/sec: 1.00\n"
+             Socket errors: connect 0, read 0, write 0, timeout {late}\nRequests/sec: {:.2}\n",
+            f64::from(answered) / 15.06
         )
     };
     let little = |text: &str| codes(text, &Rig::default()).contains(&"little");
@@ -331,4 +332,61 @@ fn clients_that_wait_for_an_answer_beyond_the_timeout_are_not_idle() {
     assert!(!little(&text(88, 75, "1.20s")));
     // Two late ones of 20,000 do not keep 18 of 20 clients waiting.
     assert!(little(&text(20_000, 2, "1.00ms")));
+}
+
+#[test]
+fn a_mean_that_is_p99_is_a_copy_unless_all_requests_are_alike() {
+    let codes = |header: &str, row: &str| {
+        let text = format!("clients,duration_s,requests,mean_ms,{header}\n10,30,{row}\n");
+        codes(&text, &Rig::default())
+    };
+    assert_eq!(codes("p99_ms", "96774,3.10,3.10"), ["quantile-order"]);
+    assert_eq!(
+        codes("p50_ms,p99_ms,max_ms", "96774,3.10,2.10,3.10,300"),
+        ["quantile-order"]
+    );
+    assert_eq!(codes("p99_ms", "96774,3.10,4.10"), [""; 0]);
+    // A server that waits takes as long for each, and one digit hides what is between.
+    assert_eq!(codes("p50_ms,p99_ms", "96774,3.10,3.10,3.10"), [""; 0]);
+    assert_eq!(codes("p99_ms,max_ms", "96774,3.10,3.10,3.10"), [""; 0]);
+    assert_eq!(codes("p99_ms", "100000,3,3"), [""; 0]);
+}
+
+#[test]
+fn whole_milliseconds_of_autocannon_leave_no_client_idle() {
+    let run = |average: f64, total: u32, rate: u32| {
+        format!(
+            r#"{{"connections": 10, "pipelining": 1, "duration": 10.02, "errors": 0, "timeouts": 0,
+            "non2xx": 0, "latency": {{"average": {average}, "p50": 0, "p99": 1, "max": 40}},
+            "requests": {{"average": {rate}, "total": {total}}}, "throughput": {{"total": 9}}}}"#
+        )
+    };
+    // 0.2 ms are cut off to 0.02.
+    assert_eq!(codes(&run(0.02, 500_000, 49_900), &Rig::default()), [""; 0]);
+    assert_eq!(
+        codes(&run(9.0, 50_000, 4990), &Rig::default()),
+        ["little", "quantile-order"]
+    );
+    assert_eq!(
+        codes(&run(1.5, 50_000, 9990), &Rig::default()),
+        ["rate-differs"]
+    );
+}
+
+#[test]
+fn other_lengths_that_ab_calls_failed_are_a_note() {
+    let text = "Concurrency Level: 10\nTime taken for tests: 12.000 seconds\n\
+                Complete requests: 24000\nFailed requests: 20000\n   \
+                (Connect: 0, Receive: 0, Length: 20000, Exceptions: 0)\n\
+                Requests per second: 2000.00 [#/sec] (mean)\n";
+    let audit = audited(text, &Rig::default());
+    assert_eq!(audit.rows[0].findings, []);
+    let note = &audit.rows[0].notes[0];
+    assert!(
+        note.text
+            .starts_with("83.3 % of 24,000 checks of answers failed"),
+        "{note:?}"
+    );
+    let wrong = text.replace("Requests per", "Non-2xx responses: 24000\nRequests per");
+    assert_eq!(codes(&wrong, &Rig::default()), ["failed-share"]);
 }

@@ -12,19 +12,21 @@ use super::duration;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     bakeoff audit table.csv --duration 30s --body html-large=289812 --link 10Gbit\n  \
+    bakeoff audit README.md --clients 50 --duration 30s\n  \
     bakeoff audit k6-summary.json\n  \
     wrk --latency -c50 http://127.0.0.1:8080/ | bakeoff audit - --link 1Gbit\n\
     Exit codes: 0 every row can be believed, 2 the file cannot be read, 4 some row cannot.")]
 pub(crate) struct AuditFlags {
-    /// The file: a table in CSV, or the output of k6, vegeta, oha, wrk or h2load; - is standard
+    /// The file: tables in CSV or Markdown, or the output of a load generator; - is standard
     /// input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// What wrote the file, if its content does not say: csv, k6, vegeta, oha, wrk or h2load
+    /// What wrote the file, if its content does not say: csv, markdown, k6, vegeta, oha, wrk,
+    /// h2load, hey, ab, autocannon, bombardier, fortio, locust or bakeoff
     #[arg(long, value_name = "TOOL", value_parser = format)]
     pub(crate) from: Option<Format>,
-    /// What a column of CSV holds, such as p99=tail:ms, failed=errors:percent or ignore=note; may
-    /// be repeated
+    /// What a column of a table holds, such as p99=tail:ms, failed=errors:percent or ignore=note;
+    /// may be repeated
     #[arg(long, value_name = "QUANTITY=COLUMN[:UNIT]", value_parser = column)]
     pub(crate) column: Vec<ColumnRule>,
     #[command(flatten)]

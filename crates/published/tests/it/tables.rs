@@ -131,7 +131,7 @@ fn what_cannot_be_read_names_the_line_and_what_was_expected() {
         &["ignore=x".parse().unwrap()],
     )
     .unwrap_err();
-    assert!(error.problem.contains("--column is for CSV"), "{error}");
+    assert!(error.problem.contains("--column is for tables"), "{error}");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn errors_of_sockets_are_no_bytes() {
     let error = csv(of_wrk, &[]).unwrap_err();
     let expected = "column `read` may hold more than one thing (bytes or failed): say which one, \
                     as in --column 'bytes=read:UNIT', or --column 'ignore=read'";
-    assert_eq!(error.problem, expected);
+    assert!(error.problem.starts_with(expected), "{error}");
     let row = csv(of_wrk, &["failed=read:count"]).unwrap().rows.remove(0);
     assert_eq!(
         (row.counts.failed, row.transfer.read_bytes),

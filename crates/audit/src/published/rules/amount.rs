@@ -43,7 +43,7 @@ pub(super) fn failed_share(subject: &Subject<'_>) -> Outcome {
     found(Code::FailedShare, share, FAILED_SHARE, text)
 }
 
-/// What is missing where nothing says how many requests failed. Only k6 has checks.
+/// What is missing where nothing says how many requests failed. Only k6 has checks without it.
 fn no_failures(subject: &Subject<'_>) -> &'static str {
     match subject.row.counts.checks {
         Some(_) => FAILED_OF_K6,
@@ -51,8 +51,8 @@ fn no_failures(subject: &Subject<'_>) -> &'static str {
     }
 }
 
-/// R17: a script may take answers for wrong that its tool takes for right, such as wrong bodies.
-/// It may check anything, also how long they took, so that is a note.
+/// R17: a script, or ab by an answer's length, may take answers for wrong that have the right
+/// status. It may check anything, also how long they took, so that is a note.
 pub(super) fn checks_failed(subject: &Subject<'_>) -> Outcome {
     let Some(checks) = subject.row.counts.checks else {
         return Outcome::Passed;
@@ -64,8 +64,8 @@ pub(super) fn checks_failed(subject: &Subject<'_>) -> Outcome {
         return Outcome::Passed;
     }
     let text = format!(
-        "{} of the script's {} checks failed: answers that it took for wrong may count as right \
-         here",
+        "{} of {} checks of answers failed, by a script or by their length: what it took for \
+         wrong may count as right here",
         percent(share),
         amount(checks.all)
     );

@@ -12,6 +12,10 @@ use crate::published::sentence::{amount, percent, quantile, time};
 const DURATION: &str = "the length of the measurement (--duration)";
 /// What binary fractions may make of an equality.
 const HAIR: f64 = 1e-9;
+/// Quantiles from this one on are longer than the mean, unless all requests are alike.
+const TAIL: f64 = 0.99;
+/// Figures of fewer steps are too coarse to be compared.
+const STEPS_LEAST: f64 = 10.0;
 
 /// Share of the requests beyond a quantile by which tools that estimate it are off.
 const RANK_SHARE: f64 = 0.02;
@@ -182,6 +186,19 @@ fn against_mean(subject: &Subject<'_>) -> Outcome {
         let least = (1.0 - one.share) * value;
         return contradicts(mean, "too short for", &name, value, least);
     }
+    if let Some(copy) = latency
+        .quantiles
+        .iter()
+        .find(|one| is_copy(mean, one, subject))
+    {
+        let (name, value) = (quantile(copy.share), mean.value / 1e9);
+        let text = format!(
+            "the mean and {name} are both {}: one is a copy of the other, or next to all requests \
+             took as long",
+            time(value)
+        );
+        return found(Code::QuantileOrder, value, value, text);
+    }
     if let Some(most) = mean_most(subject).filter(|most| mean.low() > *most) {
         let (mean_s, most_s) = (mean.value / 1e9, most / 1e9);
         let text = format!(
@@ -192,6 +209,23 @@ fn against_mean(subject: &Subject<'_>) -> Outcome {
         return found(Code::QuantileOrder, mean_s, most_s, text);
     }
     Outcome::Passed
+}
+
+/// Whether a high quantile is the mean to the last of two digits or more. That is so where all
+/// requests took as long, and then a lower quantile or the longest are the same too.
+fn is_copy(mean: Figure, one: &Quantile, subject: &Subject<'_>) -> bool {
+    let latency = &subject.row.latency;
+    let is_mean = |other: Figure| (other.value - mean.value).abs() <= HAIR * mean.value;
+    let lower = latency
+        .quantiles
+        .iter()
+        .find(|other| other.share < one.share);
+    let others = [lower.map(|other| other.value), latency.min, latency.max];
+    let is_exact = mean.step * STEPS_LEAST <= mean.value && mean.value > 0.0;
+    one.share >= TAIL
+        && is_exact
+        && is_mean(one.value)
+        && !others.into_iter().flatten().any(is_mean)
 }
 
 /// The longest mean that the quantiles allow, ns: that of requests which all took as long as the
