@@ -63,7 +63,7 @@ pub use spec::{
     Waiting,
 };
 pub use target::{ConnectTo, Endpoint, Target, TargetError, shown_url};
-pub use tls::{TlsSettings, TlsSetupError, TlsVersions, Trust};
+pub use tls::{PemFile, PemProblem, TlsSettings, TlsSetupError, TlsVersions, Trust};
 
 /// Why a load could not be carried out at all.
 #[derive(Debug, thiserror::Error)]

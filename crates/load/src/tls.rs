@@ -17,13 +17,17 @@ use rustls::client::{ClientConfig, UnbufferedClientConnection};
 use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 use rustls::{
-    CertificateError, HandshakeKind, InvalidMessage, ProtocolVersion, SupportedCipherSuite,
+    AlertDescription, CertificateError, HandshakeKind, InvalidMessage, ProtocolVersion,
+    SupportedCipherSuite,
 };
 
+mod files;
 mod noted;
 mod quic;
 mod settings;
+mod verify;
 
+pub use files::{PemFile, PemProblem};
 pub(crate) use noted::{Seen, forget_seen, seen};
 pub(crate) use quic::{QuicTls, agreed_in_quic};
 pub(crate) use settings::{TlsClient, TlsSide};
@@ -286,15 +290,43 @@ fn encode<Data>(
 
 fn failure(error: rustls::Error) -> TlsFailure {
     match error {
-        rustls::Error::AlertReceived(alert) => TlsFailure::Alert(format!("{alert:?}")),
+        rustls::Error::AlertReceived(alert) => {
+            let about = about_client(alert).map_or(String::new(), |about| format!(" ({about})"));
+            TlsFailure::Alert(format!("{alert:?}{about}"))
+        }
         rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
             TlsFailure::Refused("the server does not speak TLS here: use http".to_owned())
         }
         rustls::Error::InvalidCertificate(reason) => {
             let way_out = way_out(&reason);
-            TlsFailure::Refused(format!("{} ({way_out})", rustls::Error::from(reason)))
+            let why = match &reason {
+                CertificateError::Other(other) => other.0.to_string(),
+                reason => reason.to_string(),
+            };
+            TlsFailure::Refused(format!(
+                "the server's certificate is refused: {why} ({way_out})"
+            ))
         }
         other => TlsFailure::Refused(other.to_string()),
+    }
+}
+
+/// What to do about a certificate that the server refused, or did not get (RFC 8446, 6.2).
+pub(crate) fn about_client(alert: AlertDescription) -> Option<&'static str> {
+    match alert {
+        AlertDescription::CertificateRequired => {
+            Some("it wants a client certificate; `load`: give one with --cert FILE --key FILE")
+        }
+        AlertDescription::BadCertificate
+        | AlertDescription::UnsupportedCertificate
+        | AlertDescription::CertificateRevoked
+        | AlertDescription::CertificateExpired
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::UnknownCA
+        | AlertDescription::AccessDenied => {
+            Some("it is about the client certificate; `load`: that of --cert FILE")
+        }
+        _ => None,
     }
 }
 

@@ -2,9 +2,9 @@
 
 use bakeoff_record::{CloseKind, Outcome};
 use bakeoff_wire::h3::ErrorCode;
-use quinn_proto::{ConnectionError, TransportError, TransportErrorCode};
+use quinn_proto::{ConnectionClose, ConnectionError, TransportError, TransportErrorCode};
 
-use crate::tls::way_out_of_alert;
+use crate::tls::{about_client, way_out_of_alert};
 
 /// First and last of the transport codes that are alerts of TLS (RFC 9001, 4.8).
 const ALERTS: std::ops::RangeInclusive<u64> = 0x100..=0x1ff;
@@ -48,7 +48,7 @@ pub(crate) fn lost_by(reason: &ConnectionError, is_established: bool) -> Lost {
         ConnectionError::ConnectionClosed(close) => (
             by_code(close.error_code, Outcome::Reset),
             CloseKind::Transport,
-            format!("the server closed the QUIC connection: {close}"),
+            closed(close),
         ),
         ConnectionError::ApplicationClosed(close) => {
             let code = ErrorCode(close.error_code.into_inner());
@@ -78,15 +78,26 @@ pub(crate) fn lost_by(reason: &ConnectionError, is_established: bool) -> Lost {
 
 /// Why this side ended the connection: by what the server did, or whom it is.
 fn refused(error: &TransportError) -> String {
-    let code = u64::from(error.code);
-    let alert = ALERTS.contains(&code).then_some((code & 0xff) as u8);
-    match alert.and_then(way_out_of_alert) {
+    match alert(error.code).and_then(way_out_of_alert) {
         Some(way_out) => format!(
             "the client refused the server's certificate: {} ({way_out})",
             error.reason
         ),
         None => format!("the server broke QUIC or TLS: {error}"),
     }
+}
+
+/// Why the server ended the connection.
+fn closed(close: &ConnectionClose) -> String {
+    let about = alert(close.error_code).and_then(|alert| about_client(alert.into()));
+    let about = about.map_or(String::new(), |about| format!(" ({about})"));
+    format!("the server closed the QUIC connection: {close}{about}")
+}
+
+/// The alert of TLS that a code stands for (RFC 9001, 4.8).
+fn alert(code: TransportErrorCode) -> Option<u8> {
+    let code = u64::from(code);
+    ALERTS.contains(&code).then_some((code & 0xff) as u8)
 }
 
 fn by_code(code: TransportErrorCode, usual: Outcome) -> Outcome {
@@ -101,7 +112,7 @@ fn by_code(code: TransportErrorCode, usual: Outcome) -> Outcome {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use quinn_proto::{ApplicationClose, ConnectionClose, VarInt};
+    use quinn_proto::{ApplicationClose, VarInt};
 
     use super::*;
 
@@ -138,6 +149,13 @@ mod tests {
         check(&application(0x102), true, failed, "H3_INTERNAL_ERROR");
         let alert = transport(TransportErrorCode::crypto(120));
         check(&alert, false, (Outcome::Tls, Transport), "120");
+        let uncertified = transport(TransportErrorCode::crypto(116));
+        check(
+            &uncertified,
+            false,
+            (Outcome::Tls, Transport),
+            "--cert FILE",
+        );
         let refused = transport(TransportErrorCode::CONNECTION_REFUSED);
         check(&refused, false, (Outcome::Refused, Transport), "refused");
         let expired = |code| {

@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{ClientConfig, Resumption, WebPkiServerVerifier};
 use rustls::crypto::aws_lc_rs::{ALL_CIPHER_SUITES, ALL_KX_GROUPS, default_provider};
 use rustls::crypto::{CryptoProvider, SupportedKxGroup};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::server::ParsedCertificate;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::{TLS12, TLS13};
-use rustls::{
-    DigitallySignedStruct, RootCertStore, SignatureScheme, SupportedCipherSuite,
-    SupportedProtocolVersion,
-};
+use rustls::{RootCertStore, SupportedCipherSuite, SupportedProtocolVersion};
 
+use super::files::{self, PemFile, PemProblem};
 use super::noted;
 use super::quic::QuicTls;
+use super::verify::{AnyCertificate, Known};
 use crate::spec::Speaking;
 
 /// Groups offered unless others are asked for. Post-quantum ones are not among them: they cost
@@ -87,14 +87,26 @@ pub enum TlsSetupError {
         known: String,
     },
     /// A PEM file cannot be used.
-    #[error("failed to read {what} from {}: {reason}", path.display())]
+    #[error("failed to read {file} from {}: {}", path.display(), problem.told(*file, path))]
     Pem {
-        /// Certificates or a key.
-        what: &'static str,
-        /// The file.
+        /// Whose it is.
+        file: PemFile,
+        /// Its path.
         path: PathBuf,
         /// What is wrong with it.
-        reason: String,
+        problem: PemProblem,
+    },
+    /// The key is another certificate's.
+    #[error(
+        "the private key in {} is not that of the first certificate in {}: name the files of one \
+         certificate and its key with --key and --cert, the client's own certificate first",
+        key.display(), certificate.display()
+    )]
+    OtherKey {
+        /// The file of the certificate.
+        certificate: PathBuf,
+        /// The file of the key.
+        key: PathBuf,
     },
     /// The system's trusted authorities cannot be read.
     #[error("this system has no readable certificate authorities ({0}); pass a file with --cacert")]
@@ -190,7 +202,7 @@ impl TlsSettings {
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(versions)
             .map_err(contradiction)?;
-        let mut verifier = self.verifier(provider)?;
+        let mut verifier = self.verifier(provider.clone())?;
         if is_quic {
             verifier = noted::note_verifier(verifier);
         }
@@ -199,9 +211,7 @@ impl TlsSettings {
             .with_custom_certificate_verifier(verifier);
         let mut config = match &self.client_certificate {
             None => builder.with_no_client_auth(),
-            Some((chain, key)) => builder
-                .with_client_auth_cert(certificates(chain)?, private_key(key)?)
-                .map_err(contradiction)?,
+            Some(files) => builder.with_client_cert_resolver(client_key(&provider, files)?),
         };
         config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
         config.resumption = if self.resumption {
@@ -220,14 +230,18 @@ impl TlsSettings {
         &self,
         provider: Arc<CryptoProvider>,
     ) -> Result<Arc<dyn ServerCertVerifier>, TlsSetupError> {
-        let roots = match &self.trust {
+        let (roots, named) = match &self.trust {
             Trust::Anything => return Ok(Arc::new(AnyCertificate(provider))),
-            Trust::File(path) => roots_from(path)?,
-            Trust::System => system_roots()?,
+            Trust::File(path) => {
+                let named = files::certificates(PemFile::Authorities, path)?;
+                (roots_from(path, &named)?, named)
+            }
+            Trust::System => (system_roots()?, Vec::new()),
         };
         let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), provider).build();
-        let verifier = verifier.map_err(|error| TlsSetupError::Contradiction(error.to_string()))?;
-        Ok(verifier)
+        let authorities =
+            verifier.map_err(|error| TlsSetupError::Contradiction(error.to_string()))?;
+        Ok(Arc::new(Known { authorities, named }))
     }
 
     fn provider(&self) -> Result<CryptoProvider, TlsSetupError> {
@@ -295,13 +309,15 @@ fn joined(names: impl Iterator<Item = String>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-fn roots_from(path: &Path) -> Result<RootCertStore, TlsSetupError> {
+fn roots_from(
+    path: &Path,
+    named: &[CertificateDer<'static>],
+) -> Result<RootCertStore, TlsSetupError> {
     let mut roots = RootCertStore::empty();
-    for certificate in certificates(path)? {
-        roots.add(certificate).map_err(|error| TlsSetupError::Pem {
-            what: "an authority",
-            path: path.to_owned(),
-            reason: error.to_string(),
+    for (which, certificate) in (1..).zip(named) {
+        roots.add(certificate.clone()).map_err(|_| {
+            let problem = PemProblem::NoCertificate(which);
+            files::failed(PemFile::Authorities, path, problem)
         })?;
     }
     Ok(roots)
@@ -321,69 +337,36 @@ fn system_roots() -> Result<RootCertStore, TlsSetupError> {
     Ok(roots)
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsSetupError> {
-    let failed = |reason: String| TlsSetupError::Pem {
-        what: "certificates",
-        path: path.to_owned(),
-        reason,
-    };
-    let read = CertificateDer::pem_file_iter(path).map_err(|error| failed(error.to_string()))?;
-    let chain: Vec<_> = read
-        .collect::<Result<_, _>>()
-        .map_err(|error| failed(error.to_string()))?;
-    if chain.is_empty() {
-        Err(failed("no certificate in it".to_owned()))
-    } else {
-        Ok(chain)
+/// The client's certificates with their key. rustls's own way verifies that the certificate is one
+/// of version 3, which servers need not ask for.
+fn client_key(
+    provider: &CryptoProvider,
+    (chain, key): &(PathBuf, PathBuf),
+) -> Result<Arc<SingleCertAndKey>, TlsSetupError> {
+    let certificates = files::certificates(PemFile::Certificate, chain)?;
+    let signing = provider
+        .key_provider
+        .load_private_key(files::private_key(key)?);
+    let signing = signing.map_err(|_| files::failed(PemFile::Key, key, PemProblem::KindOfKey))?;
+    let own = certificates.first().map_or(&[][..], |own| own);
+    if !files::is_version_1(own) && ParsedCertificate::try_from(&CertificateDer::from(own)).is_err()
+    {
+        return Err(files::failed(
+            PemFile::Certificate,
+            chain,
+            PemProblem::NoCertificate(1),
+        ));
     }
-}
-
-fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsSetupError> {
-    PrivateKeyDer::from_pem_file(path).map_err(|error| TlsSetupError::Pem {
-        what: "a private key",
-        path: path.to_owned(),
-        reason: error.to_string(),
-    })
-}
-
-/// Accepts every certificate, and does not spend time on its signature: who is not known needs
-/// no proof of being it.
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
+    // A certificate holds its public key as it is.
+    let holds = |public: &[u8]| own.windows(public.len().max(1)).any(|part| part == public);
+    if signing.public_key().is_some_and(|public| !holds(&public)) {
+        return Err(TlsSetupError::OtherKey {
+            certificate: chain.clone(),
+            key: key.clone(),
+        });
     }
-
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _certificate: &CertificateDer<'_>,
-        _signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _message: &[u8],
-        _certificate: &CertificateDer<'_>,
-        _signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
+    let certified = CertifiedKey::new(certificates, signing);
+    Ok(Arc::new(SingleCertAndKey::from(certified)))
 }
 
 #[cfg(test)]

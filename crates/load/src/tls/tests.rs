@@ -9,13 +9,21 @@ use super::*;
 
 fn server(versions: &[&'static rustls::SupportedProtocolVersion]) -> ServerConnection {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+    server_of(&made.cert, &made.signing_key, versions)
+}
+
+fn server_of(
+    certificate: &rcgen::Certificate,
+    key: &rcgen::KeyPair,
+    versions: &[&'static rustls::SupportedProtocolVersion],
+) -> ServerConnection {
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(versions)
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
+        .with_single_cert(vec![certificate.der().clone()], key)
         .unwrap();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     ServerConnection::new(Arc::new(config)).unwrap()
@@ -171,6 +179,40 @@ fn an_unknown_authority_is_refused() {
     assert!(matches!(failure, TlsFailure::Refused(_)), "{failure}");
 }
 
+/// As `openssl req -x509` makes it: the certificate of an authority, and of the server as well.
+#[test]
+fn a_server_that_signed_for_itself_is_known_by_its_own_certificate() {
+    let mut own = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    own.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let own = own.self_signed(&key).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("own.pem");
+    std::fs::write(&path, own.pem()).unwrap();
+    let met = |host: &str| {
+        let settings = TlsSettings {
+            trust: Trust::File(path.clone()),
+            ..TlsSettings::default()
+        };
+        let client = settings.ready(host, &[b"http/1.1"]).unwrap();
+        let mut outgoing = Vec::new();
+        let mut tls = Tls::begin(&client.config, &client.name, &mut outgoing).unwrap();
+        let mut answer = to_server(
+            &mut server_of(&own, &key, &[&rustls::version::TLS13]),
+            &outgoing,
+        );
+        let progress = tls.handle(&mut answer, &mut Vec::new(), &mut |_| {});
+        progress.map(|progress| progress.established)
+    };
+    assert_eq!(met("localhost"), Ok(true));
+    let other = met("other.test").unwrap_err().to_string();
+    assert!(
+        other.starts_with("the server's certificate is refused: "),
+        "{other}"
+    );
+    assert!(other.contains("--server-name"), "{other}");
+}
+
 #[test]
 fn what_a_beginner_meets_has_a_way_out() {
     let certificate = rustls::Error::InvalidCertificate;
@@ -184,6 +226,14 @@ fn what_a_beginner_meets_has_a_way_out() {
             "--server-name",
         ),
         (certificate(CertificateError::Expired), "with -k"),
+        (
+            rustls::Error::AlertReceived(AlertDescription::CertificateRequired),
+            "--cert FILE --key FILE",
+        ),
+        (
+            rustls::Error::AlertReceived(AlertDescription::UnknownCA),
+            "that of --cert",
+        ),
         (
             rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType),
             "does not speak TLS here: use http",

@@ -1,0 +1,437 @@
+//! Certificates and keys out of PEM files. What such a file holds instead is named, with what makes
+//! PEM of it: a library would only say that nothing was found.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use rustls::pki_types::pem::{PemObject as _, SectionKind};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::settings::TlsSetupError;
+
+/// Longest file, bytes: those of all authorities of a system have a quarter of a megabyte.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// Which file it is, and so whose certificate or key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PemFile {
+    /// Those who may have issued the server's certificate.
+    Authorities,
+    /// The certificate that the client shows.
+    Certificate,
+    /// The key of that certificate.
+    Key,
+}
+
+/// What is wrong with a file of certificates or keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PemProblem {
+    /// The system does not read it.
+    Unreadable(String),
+    /// It is longer than any such file.
+    TooLong,
+    /// There is nothing in it.
+    Empty,
+    /// It holds this instead.
+    Holds(&'static str),
+    /// It is an archive of a certificate and its key.
+    Pkcs12,
+    /// It is in binary, without the lines of PEM.
+    Der,
+    /// The key is encrypted.
+    Encrypted,
+    /// It is a key in the form of OpenSSH.
+    Ssh,
+    /// It is something else.
+    NotPem,
+    /// Its lines of PEM are damaged.
+    Damaged(String),
+    /// What this part of it holds is not what it says it is; from 1.
+    NoCertificate(usize),
+    /// The key is of a kind that is not supported.
+    KindOfKey,
+}
+
+impl fmt::Display for PemFile {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Authorities => "the authorities (--cacert)",
+            Self::Certificate => "the client certificate (--cert)",
+            Self::Key => "the client's key (--key)",
+        })
+    }
+}
+
+impl PemProblem {
+    /// What is wrong, and what to do about it.
+    pub(super) fn told(&self, file: PemFile, path: &Path) -> String {
+        let path = path.display();
+        let wanted = match file {
+            PemFile::Key => "private key",
+            _ => "certificate",
+        };
+        match (self, file) {
+            (Self::Unreadable(why), _) => why.clone(),
+            (Self::TooLong, _) => format!("it is longer than {FILE_BYTES_MAX} bytes"),
+            (Self::Empty, _) => "it is empty".to_owned(),
+            (Self::Holds(found), PemFile::Authorities) => {
+                format!("it holds {found} and no certificate")
+            }
+            (Self::Holds(found), _) => format!(
+                "it holds {found} and no {wanted}: --cert names the certificate, and --key its key"
+            ),
+            (Self::Pkcs12, PemFile::Authorities) => format!(
+                "it is PKCS#12: write PEM with `openssl pkcs12 -in {path} -nokeys -out ca.pem`, and \
+                 name that file"
+            ),
+            (Self::Pkcs12, _) => format!(
+                "it is PKCS#12: write PEM with `openssl pkcs12 -in {path} -nodes -out client.pem`, \
+                 and give --cert client.pem alone, which holds the key as well"
+            ),
+            (Self::Der, PemFile::Key) => format!(
+                "it is not PEM: if it is DER, write PEM with `openssl pkey -inform DER -in {path} \
+                 -out key.pem`"
+            ),
+            (Self::Der, _) => format!(
+                "it is not PEM: if it is DER, write PEM with `openssl x509 -inform DER -in {path} \
+                 -out certificate.pem`"
+            ),
+            (Self::Encrypted, _) => format!(
+                "the key is encrypted: write it without a password with `openssl pkey -in {path} \
+                 -out key.pem`"
+            ),
+            (Self::Ssh, _) => {
+                "it is a key of OpenSSH: write a copy of it as PEM with `ssh-keygen -p \
+                               -m PKCS8 -f COPY`"
+                    .to_owned()
+            }
+            (Self::NotPem, _) => format!(
+                "it has no PEM, as in -----BEGIN {}-----",
+                match file {
+                    PemFile::Key => "PRIVATE KEY",
+                    _ => "CERTIFICATE",
+                }
+            ),
+            (Self::Damaged(why), _) => format!("its PEM is damaged: {why}"),
+            (Self::NoCertificate(which), _) => format!("certificate {which} in it is damaged"),
+            (Self::KindOfKey, _) => {
+                "this kind of key is not supported: expected RSA of 2048 bits or \
+                                     more, ECDSA with P-256, P-384 or P-521, or Ed25519"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+/// The certificates of a file, in order; at least one.
+pub(super) fn certificates(
+    file: PemFile,
+    path: &Path,
+) -> Result<Vec<CertificateDer<'static>>, TlsSetupError> {
+    let sections = sections(file, path, |kind| kind == SectionKind::Certificate)?;
+    let read = sections.into_iter();
+    Ok(read.map(|(_, der)| CertificateDer::from(der)).collect())
+}
+
+/// The first private key of a file.
+pub(super) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsSetupError> {
+    let is_key = |kind| {
+        matches!(
+            kind,
+            SectionKind::PrivateKey | SectionKind::RsaPrivateKey | SectionKind::EcPrivateKey
+        )
+    };
+    let sections = sections(PemFile::Key, path, is_key)?;
+    let mut keys = sections
+        .into_iter()
+        .filter_map(|(kind, der)| PrivateKeyDer::from_pem(kind, der));
+    keys.next()
+        .ok_or_else(|| failed(PemFile::Key, path, PemProblem::NotPem))
+}
+
+pub(super) fn failed(file: PemFile, path: &Path, problem: PemProblem) -> TlsSetupError {
+    TlsSetupError::Pem {
+        file,
+        path: path.to_owned(),
+        problem,
+    }
+}
+
+/// Whether a certificate is one of X.509 version 1, which has no field for its version.
+pub(super) fn is_version_1(der: &[u8]) -> bool {
+    let signed = inside_sequence(der).and_then(inside_sequence);
+    signed.is_some_and(|fields| fields.first() == Some(&0x02))
+}
+
+/// The parts of a file that are wanted; at least one.
+fn sections(
+    file: PemFile,
+    path: &Path,
+    is_wanted: impl Fn(SectionKind) -> bool,
+) -> Result<Vec<(SectionKind, Vec<u8>)>, TlsSetupError> {
+    let bytes = bytes(path).map_err(|problem| failed(file, path, problem))?;
+    let all = <(SectionKind, Vec<u8>)>::pem_slice_iter(&bytes);
+    let all: Result<Vec<_>, _> = all.collect();
+    let found =
+        all.map_err(|error| failed(file, path, damage(file, &bytes, &error.to_string())))?;
+    let wanted: Vec<_> = found
+        .into_iter()
+        .filter(|(kind, _)| is_wanted(*kind))
+        .collect();
+    if wanted.is_empty() {
+        return Err(failed(file, path, other(file, &bytes)));
+    }
+    Ok(wanted)
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, PemProblem> {
+    let mut bytes = Vec::new();
+    // It may be a pipe, as of `<(...)` in a shell.
+    let read = File::open(path).and_then(|file| {
+        let mut file = file.take(FILE_BYTES_MAX + 1);
+        file.read_to_end(&mut bytes)
+    });
+    match read {
+        Err(error) => Err(PemProblem::Unreadable(error.to_string())),
+        Ok(length) if length as u64 > FILE_BYTES_MAX => Err(PemProblem::TooLong),
+        Ok(_) => Ok(bytes),
+    }
+}
+
+/// What a file is whose PEM cannot be read.
+fn damage(file: PemFile, bytes: &[u8], error: &str) -> PemProblem {
+    match other(file, bytes) {
+        PemProblem::Encrypted => PemProblem::Encrypted,
+        _ => PemProblem::Damaged(error.to_owned()),
+    }
+}
+
+/// What a file is that has nothing of what is wanted.
+fn other(file: PemFile, bytes: &[u8]) -> PemProblem {
+    let text = String::from_utf8_lossy(bytes);
+    let begins = |label: &str| text.contains(&format!("-----BEGIN {label}"));
+    let is_key = file == PemFile::Key;
+    if text.trim().is_empty() {
+        PemProblem::Empty
+    } else if is_key && (begins("ENCRYPTED PRIVATE KEY") || text.contains("4,ENCRYPTED")) {
+        PemProblem::Encrypted
+    } else if is_key && begins("OPENSSH PRIVATE KEY") {
+        PemProblem::Ssh
+    } else if begins("CERTIFICATE REQUEST") || begins("NEW CERTIFICATE REQUEST") {
+        PemProblem::Holds("a request for a certificate")
+    } else if begins("CERTIFICATE") {
+        PemProblem::Holds("a certificate")
+    } else if text.contains("PRIVATE KEY-----") {
+        PemProblem::Holds("a private key")
+    } else if begins("PUBLIC KEY") {
+        PemProblem::Holds("a public key")
+    } else if begins("") {
+        PemProblem::Holds("other PEM")
+    } else if let Some(inside) = inside_sequence(bytes) {
+        // PFX begins with its version, 3 (RFC 7292, 4).
+        match inside.starts_with(&[2, 1, 3]) {
+            true => PemProblem::Pkcs12,
+            false => PemProblem::Der,
+        }
+    } else {
+        PemProblem::NotPem
+    }
+}
+
+/// What stands in a sequence of DER with which `bytes` begin.
+fn inside_sequence(bytes: &[u8]) -> Option<&[u8]> {
+    let (tag, length) = (*bytes.first()?, *bytes.get(1)?);
+    let header = match length {
+        0x00..=0x7f => 2,
+        0x80..=0x84 => 2 + usize::from(length - 0x80),
+        _ => return None,
+    };
+    bytes.get(header..).filter(|_| tag == 0x30)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::{TlsSettings, Trust};
+
+    /// A certificate of version 1, as `openssl x509 -req` makes it without -extfile, and its key.
+    const VERSION_1: &str = "-----BEGIN CERTIFICATE-----
+MIIBJDCBzAIUAS9lNmfScaxtm9j0f9p1vsndhHgwCgYIKoZIzj0EAwIwGDEWMBQG
+A1UEAwwNb3duIGF1dGhvcml0eTAgFw0yNjExMzAwNzAzMDZaGA8yMTI2MTEwNjA3
+MDMwNlowETEPMA0GA1UEAwwGY2xpZW50MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcD
+QgAEvTtnmIr2zEvuDxGWazELgL9lAUbWx7UNdd4PyzMNeMuHrgFKGWsm+FdoVJnN
+5tSgxT3RmMmGabTCNR0vp2DJgzAKBggqhkjOPQQDAgNHADBEAiB3ufxEWjJvpfMy
+vyKyI29U61PkyTw8v9N/ZiVMtl+VcQIgCR2NBx95LghNBJdNAnoiKgNRRU09etny
+PYfRVKqIbv0=
+-----END CERTIFICATE-----
+";
+    const ITS_KEY: &str = "-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgsNl1kkUkYQ6VJaEt
+9aGa/Po0Sie4yyn5mFA/OSQByEShRANCAAS9O2eYivbMS+4PEZZrMQuAv2UBRtbH
+tQ113g/LMw14y4euAUoZayb4V2hUmc3m1KDFPdGYyYZptMI1HS+nYMmD
+-----END PRIVATE KEY-----
+";
+
+    struct Files(tempfile::TempDir);
+
+    impl Files {
+        fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+            let path = self.0.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            path
+        }
+
+        /// What setting TLS up with these settings comes to.
+        fn said(&self, settings: &TlsSettings) -> Result<(), String> {
+            let ready = settings.ready("localhost", &[b"http/1.1"]);
+            let folder = format!("{}/", self.0.path().display());
+            ready
+                .map(drop)
+                .map_err(|error| error.to_string().replace(&folder, ""))
+        }
+
+        fn client(
+            &self,
+            certificate: impl AsRef<[u8]>,
+            key: impl AsRef<[u8]>,
+        ) -> Result<(), String> {
+            let files = (self.write("c.pem", certificate), self.write("k.pem", key));
+            self.said(&TlsSettings {
+                trust: Trust::Anything,
+                client_certificate: Some(files),
+                ..TlsSettings::default()
+            })
+        }
+
+        fn authorities(&self, bytes: impl AsRef<[u8]>) -> Result<(), String> {
+            self.said(&TlsSettings {
+                trust: Trust::File(self.write("ca.pem", bytes)),
+                ..TlsSettings::default()
+            })
+        }
+    }
+
+    fn files() -> Files {
+        Files(tempfile::tempdir().unwrap())
+    }
+
+    #[test]
+    fn a_client_certificate_of_version_1_is_used() {
+        let files = files();
+        assert_eq!(files.client(VERSION_1, ITS_KEY), Ok(()));
+        let both = format!("{VERSION_1}{ITS_KEY}");
+        assert_eq!(files.client(&both, &both), Ok(()));
+        let made = rcgen::generate_simple_self_signed(vec!["a.test".to_owned()]).unwrap();
+        assert_eq!(
+            files.client(made.cert.pem(), made.signing_key.serialize_pem()),
+            Ok(())
+        );
+        assert_eq!(
+            files.authorities(VERSION_1),
+            Ok(()),
+            "as one of an authority"
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_something_else_is_named_with_what_it_is_and_what_to_do() {
+        let files = files();
+        let made = rcgen::generate_simple_self_signed(vec!["a.test".to_owned()]).unwrap();
+        let (own, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+        let der = made.cert.der().to_vec();
+        let pkcs12 = [0x30, 0x82, 0x0a, 0, 2, 1, 3, 0x30];
+        let labelled =
+            |label: &str| format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n");
+        let old = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: A\n\nAAAA\n\
+                   -----END RSA PRIVATE KEY-----\n";
+        let certificate = "failed to read the client certificate (--cert) from c.pem: ";
+        for (bytes, words) in [
+            (&b""[..], "it is empty"),
+            (b"hello", "it has no PEM, as in -----BEGIN CERTIFICATE-----"),
+            (
+                key.as_bytes(),
+                "it holds a private key and no certificate: --cert names",
+            ),
+            (
+                labelled("CERTIFICATE REQUEST").as_bytes(),
+                "it holds a request for a certificate",
+            ),
+            (
+                &pkcs12,
+                "it is PKCS#12: write PEM with `openssl pkcs12 -in c.pem -nodes",
+            ),
+            (
+                &der,
+                "it is not PEM: if it is DER, write PEM with `openssl x509 -inform DER",
+            ),
+            (
+                labelled("CERTIFICATE").as_bytes(),
+                "certificate 1 in it is damaged",
+            ),
+            (b"-----BEGIN CERTIFICATE-----\nAAAA\n", "its PEM is damaged"),
+        ] {
+            let said = files.client(bytes, &key).unwrap_err();
+            assert!(said.starts_with(&format!("{certificate}{words}")), "{said}");
+        }
+        let of_key = "failed to read the client's key (--key) from k.pem: ";
+        for (bytes, words) in [
+            (&b"\n"[..], "it is empty"),
+            (
+                own.as_bytes(),
+                "it holds a certificate and no private key: --cert names",
+            ),
+            (
+                labelled("ENCRYPTED PRIVATE KEY").as_bytes(),
+                "the key is encrypted: write it",
+            ),
+            (
+                old.as_bytes(),
+                "the key is encrypted: write it without a password",
+            ),
+            (
+                labelled("OPENSSH PRIVATE KEY").as_bytes(),
+                "it is a key of OpenSSH",
+            ),
+            (
+                labelled("PUBLIC KEY").as_bytes(),
+                "it holds a public key and no private key",
+            ),
+            (
+                labelled("PRIVATE KEY").as_bytes(),
+                "this kind of key is not supported",
+            ),
+            (
+                &made.signing_key.serialize_der(),
+                "it is not PEM: if it is DER, write PEM with `openssl pkey",
+            ),
+        ] {
+            let said = files.client(&own, bytes).unwrap_err();
+            assert!(said.starts_with(&format!("{of_key}{words}")), "{said}");
+        }
+        let said = files.client(&own, ITS_KEY).unwrap_err();
+        assert!(
+            said.starts_with("the private key in k.pem is not that of the first"),
+            "{said}"
+        );
+        let said = files.client(VERSION_1, &key).unwrap_err();
+        assert!(said.contains("certificate in c.pem"), "{said}");
+        let authorities = "failed to read the authorities (--cacert) from ca.pem: ";
+        for (bytes, words) in [
+            (
+                &pkcs12[..],
+                "it is PKCS#12: write PEM with `openssl pkcs12 -in ca.pem -nokeys",
+            ),
+            (
+                format!("{own}{}", labelled("CERTIFICATE")).as_bytes(),
+                "certificate 2 in it",
+            ),
+            (key.as_bytes(), "it holds a private key and no certificate"),
+        ] {
+            let said = files.authorities(bytes).unwrap_err();
+            assert!(said.starts_with(&format!("{authorities}{words}")), "{said}");
+        }
+    }
+}
