@@ -1,6 +1,6 @@
 //! Processes as `/proc` shows them. Only looks, and ends what a test itself has started.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rustix::process::{Pid, Signal};
 
@@ -20,20 +20,38 @@ struct Stat {
     ended: bool,
 }
 
-/// Everything below `root`, without it.
+/// Everything below `root`, without it. Tests look often, and a machine has many processes, so that
+/// the kernel is asked for children.
 pub(crate) fn below(root: u32) -> Vec<Process> {
-    let mut children: BTreeMap<u32, Vec<Process>> = BTreeMap::new();
-    for stat in all() {
-        children.entry(stat.parent).or_default().push(stat.process);
-    }
     let mut found = Vec::new();
     let mut parents = vec![root];
     while let Some(parent) = parents.pop() {
-        let below = children.remove(&parent).unwrap_or_default();
+        let below: Vec<Process> = children(parent).into_iter().filter_map(process).collect();
         parents.extend(below.iter().map(|process| process.pid));
         found.extend(below);
     }
     found
+}
+
+/// The children of all its threads.
+fn children(pid: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let mut found = Vec::new();
+    for thread in threads.into_iter().flatten().flatten() {
+        let Ok(listed) = std::fs::read_to_string(thread.path().join("children")) else {
+            continue;
+        };
+        found.extend(
+            listed
+                .split_whitespace()
+                .filter_map(|pid| pid.parse::<u32>().ok()),
+        );
+    }
+    found
+}
+
+fn process(pid: u32) -> Option<Process> {
+    stat(pid).map(|stat| stat.process)
 }
 
 /// Everything whose command line or environment holds `marker`.

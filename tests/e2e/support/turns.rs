@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Scenes that have processes at a time, besides the one that is alone.
-const TURNS: usize = 2;
+const TURNS: usize = 4;
 
 thread_local! {
     /// Whether this thread's test is alone or has its turn.
