@@ -235,15 +235,10 @@ impl Found {
     }
 }
 
-/// Every process of a tree: those in its group, or else those below its keeper.
+/// Every process of a tree: those in its group, or else those below its keeper, for which all
+/// processes of the machine are read.
 pub(crate) fn pids_of(group: Option<&Path>, keeper: Pid) -> Vec<Pid> {
-    let mut pids = group.map(tree::members).unwrap_or_default();
-    for pid in tree::descendants(keeper) {
-        if !pids.contains(&pid) {
-            pids.push(pid);
-        }
-    }
-    pids
+    group.map_or_else(|| tree::descendants(keeper), tree::members)
 }
 
 #[cfg(test)]
