@@ -68,59 +68,51 @@ impl PemProblem {
     /// What is wrong, and what to do about it.
     pub(super) fn told(&self, file: PemFile, path: &Path) -> String {
         let path = path.display();
-        let wanted = match file {
-            PemFile::Key => "private key",
-            _ => "certificate",
-        };
-        match (self, file) {
-            (Self::Unreadable(why), _) => why.clone(),
-            (Self::TooLong, _) => format!("it is longer than {FILE_BYTES_MAX} bytes"),
-            (Self::Empty, _) => "it is empty".to_owned(),
-            (Self::Holds(found), PemFile::Authorities) => {
+        let is_key = file == PemFile::Key;
+        match self {
+            Self::Unreadable(why) => why.clone(),
+            Self::TooLong => format!("it is longer than {FILE_BYTES_MAX} bytes"),
+            Self::Empty => "it is empty".to_owned(),
+            Self::Holds(found) if file == PemFile::Authorities => {
                 format!("it holds {found} and no certificate")
             }
-            (Self::Holds(found), _) => format!(
-                "it holds {found} and no {wanted}: --cert names the certificate, and --key its key"
+            Self::Holds(found) => {
+                let wanted = if is_key { "private key" } else { "certificate" };
+                format!(
+                    "it holds {found} and no {wanted}: --cert names the certificate, and --key its \
+                     key"
+                )
+            }
+            Self::Pkcs12 if file == PemFile::Authorities => format!(
+                "it is PKCS#12: write PEM with `openssl pkcs12 -in {path} -nokeys -out ca.pem`"
             ),
-            (Self::Pkcs12, PemFile::Authorities) => format!(
-                "it is PKCS#12: write PEM with `openssl pkcs12 -in {path} -nokeys -out ca.pem`, and \
-                 name that file"
-            ),
-            (Self::Pkcs12, _) => format!(
+            Self::Pkcs12 => format!(
                 "it is PKCS#12: write PEM with `openssl pkcs12 -in {path} -nodes -out client.pem`, \
                  and give --cert client.pem alone, which holds the key as well"
             ),
-            (Self::Der, PemFile::Key) => format!(
-                "it is not PEM: if it is DER, write PEM with `openssl pkey -inform DER -in {path} \
-                 -out key.pem`"
-            ),
-            (Self::Der, _) => format!(
-                "it is not PEM: if it is DER, write PEM with `openssl x509 -inform DER -in {path} \
-                 -out certificate.pem`"
-            ),
-            (Self::Encrypted, _) => format!(
+            Self::Der => {
+                let command = if is_key { "pkey" } else { "x509" };
+                format!(
+                    "it is not PEM: if it is DER, write PEM with `openssl {command} -inform DER \
+                     -in {path} -out new.pem`"
+                )
+            }
+            Self::Encrypted => format!(
                 "the key is encrypted: write it without a password with `openssl pkey -in {path} \
                  -out key.pem`"
             ),
-            (Self::Ssh, _) => {
-                "it is a key of OpenSSH: write a copy of it as PEM with `ssh-keygen -p \
-                               -m PKCS8 -f COPY`"
-                    .to_owned()
+            Self::Ssh => "it is a key of OpenSSH: make PEM of a copy of it with `ssh-keygen -p -m \
+                          PKCS8 -f COPY`"
+                .to_owned(),
+            Self::NotPem => {
+                let label = if is_key { "PRIVATE KEY" } else { "CERTIFICATE" };
+                format!("it has no PEM, as in -----BEGIN {label}-----")
             }
-            (Self::NotPem, _) => format!(
-                "it has no PEM, as in -----BEGIN {}-----",
-                match file {
-                    PemFile::Key => "PRIVATE KEY",
-                    _ => "CERTIFICATE",
-                }
-            ),
-            (Self::Damaged(why), _) => format!("its PEM is damaged: {why}"),
-            (Self::NoCertificate(which), _) => format!("certificate {which} in it is damaged"),
-            (Self::KindOfKey, _) => {
-                "this kind of key is not supported: expected RSA of 2048 bits or \
-                                     more, ECDSA with P-256, P-384 or P-521, or Ed25519"
-                    .to_owned()
-            }
+            Self::Damaged(why) => format!("its PEM is damaged: {why}"),
+            Self::NoCertificate(which) => format!("certificate {which} in it is damaged"),
+            Self::KindOfKey => "this kind of key is not supported: expected RSA of 2048 bits or \
+                                more, ECDSA with P-256, P-384 or P-521, or Ed25519"
+                .to_owned(),
         }
     }
 }
@@ -336,17 +328,21 @@ tQ113g/LMw14y4euAUoZayb4V2hUmc3m1KDFPdGYyYZptMI1HS+nYMmD
         );
     }
 
-    #[test]
-    fn a_file_that_is_something_else_is_named_with_what_it_is_and_what_to_do() {
-        let files = files();
+    const PKCS12: [u8; 8] = [0x30, 0x82, 0x0a, 0, 2, 1, 3, 0x30];
+
+    fn made() -> (rcgen::Certificate, rcgen::KeyPair) {
         let made = rcgen::generate_simple_self_signed(vec!["a.test".to_owned()]).unwrap();
-        let (own, key) = (made.cert.pem(), made.signing_key.serialize_pem());
-        let der = made.cert.der().to_vec();
-        let pkcs12 = [0x30, 0x82, 0x0a, 0, 2, 1, 3, 0x30];
-        let labelled =
-            |label: &str| format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n");
-        let old = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: A\n\nAAAA\n\
-                   -----END RSA PRIVATE KEY-----\n";
+        (made.cert, made.signing_key)
+    }
+
+    fn labelled(label: &str) -> String {
+        format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n")
+    }
+
+    #[test]
+    fn what_is_no_certificate_is_named_with_what_it_is_and_what_to_do() {
+        let (files, (own, key)) = (files(), made());
+        let (der, key) = (own.der().to_vec(), key.serialize_pem());
         let certificate = "failed to read the client certificate (--cert) from c.pem: ";
         for (bytes, words) in [
             (&b""[..], "it is empty"),
@@ -360,7 +356,7 @@ tQ113g/LMw14y4euAUoZayb4V2hUmc3m1KDFPdGYyYZptMI1HS+nYMmD
                 "it holds a request for a certificate",
             ),
             (
-                &pkcs12,
+                &PKCS12,
                 "it is PKCS#12: write PEM with `openssl pkcs12 -in c.pem -nodes",
             ),
             (
@@ -376,6 +372,14 @@ tQ113g/LMw14y4euAUoZayb4V2hUmc3m1KDFPdGYyYZptMI1HS+nYMmD
             let said = files.client(bytes, &key).unwrap_err();
             assert!(said.starts_with(&format!("{certificate}{words}")), "{said}");
         }
+    }
+
+    #[test]
+    fn what_is_no_key_is_named_with_what_it_is_and_what_to_do() {
+        let (files, (own, key)) = (files(), made());
+        let (own, der) = (own.pem(), key.serialize_der());
+        let old = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: A\n\nAAAA\n\
+                   -----END RSA PRIVATE KEY-----\n";
         let of_key = "failed to read the client's key (--key) from k.pem: ";
         for (bytes, words) in [
             (&b"\n"[..], "it is empty"),
@@ -404,13 +408,19 @@ tQ113g/LMw14y4euAUoZayb4V2hUmc3m1KDFPdGYyYZptMI1HS+nYMmD
                 "this kind of key is not supported",
             ),
             (
-                &made.signing_key.serialize_der(),
+                &der,
                 "it is not PEM: if it is DER, write PEM with `openssl pkey",
             ),
         ] {
             let said = files.client(&own, bytes).unwrap_err();
             assert!(said.starts_with(&format!("{of_key}{words}")), "{said}");
         }
+    }
+
+    #[test]
+    fn a_key_of_another_certificate_is_named_with_both_files() {
+        let (files, (own, key)) = (files(), made());
+        let (own, key) = (own.pem(), key.serialize_pem());
         let said = files.client(&own, ITS_KEY).unwrap_err();
         assert!(
             said.starts_with("the private key in k.pem is not that of the first"),
@@ -418,10 +428,16 @@ tQ113g/LMw14y4euAUoZayb4V2hUmc3m1KDFPdGYyYZptMI1HS+nYMmD
         );
         let said = files.client(VERSION_1, &key).unwrap_err();
         assert!(said.contains("certificate in c.pem"), "{said}");
+    }
+
+    #[test]
+    fn what_is_no_authority_is_named_with_what_it_is() {
+        let (files, (own, key)) = (files(), made());
+        let (own, key) = (own.pem(), key.serialize_pem());
         let authorities = "failed to read the authorities (--cacert) from ca.pem: ";
         for (bytes, words) in [
             (
-                &pkcs12[..],
+                &PKCS12[..],
                 "it is PKCS#12: write PEM with `openssl pkcs12 -in ca.pem -nokeys",
             ),
             (
