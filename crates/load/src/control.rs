@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::ledger::Logged;
 use crate::pulse::Pulse;
 
 /// Shared with a running engine.
@@ -19,6 +20,9 @@ pub struct Control {
     began_ns: AtomicU64,
     window: OnceLock<(Instant, Instant)>,
     live: Live,
+    /// How many requests are noted one by one, by all threads.
+    log_most: usize,
+    logged: OnceLock<Vec<Logged>>,
 }
 
 impl Control {
@@ -29,6 +33,30 @@ impl Control {
             held: true,
             ..Self::default()
         }
+    }
+
+    /// The control of an engine that notes up to so many requests one by one.
+    pub fn logging(most: usize) -> Self {
+        Self {
+            log_most: most,
+            ..Self::default()
+        }
+    }
+
+    /// The requests that were noted, in the order of their ends; none before the engine has ended.
+    pub fn logged(&self) -> &[Logged] {
+        self.logged.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// How many requests are to be noted; 0 for none.
+    pub(crate) fn log_most(&self) -> usize {
+        self.log_most
+    }
+
+    pub(crate) fn set_logged(&self, mut logged: Vec<Logged>) {
+        logged.sort_unstable_by_key(|one| one.done_ns);
+        // Only the engine sets it, at its end.
+        let _ = self.logged.set(logged);
     }
 
     /// Whether an engine that is held has made its threads and opened its connections, as far as

@@ -12,7 +12,7 @@ use crate::LoadError;
 use crate::clock::{instant, nanos, now};
 use crate::control::Control;
 use crate::driver::epoll::Epoll;
-use crate::ledger::Counts;
+use crate::ledger::{Counts, Log};
 use crate::limits::check_budget;
 use crate::meeting::Meeting;
 use crate::pace::{OpenPace, Pace};
@@ -72,7 +72,9 @@ fn run_by(
     let counts = counts.into_iter().collect::<Result<Vec<_>, _>>()?;
     // The load was called off only where another thread failed, which is the error above.
     let counts = counts.into_iter().collect::<Option<_>>();
-    Ok(Merged::of(counts.ok_or(LoadError::Panicked)?).result(spec))
+    let mut merged = Merged::of(counts.ok_or(LoadError::Panicked)?);
+    control.set_logged(std::mem::take(&mut merged.counts.observed.logged));
+    Ok(merged.result(spec))
 }
 
 /// What one thread counted; `None` where the load was called off before it began. `zero` is where
@@ -142,7 +144,11 @@ fn make<'a>(
     let is_open_loop = !pace.is_closed();
     let driver = Epoll::new(spec.pacing.waiting, is_open_loop).map_err(LoadError::Poll)?;
     let clients = share.of(u64::from(spec.load.clients())) as u32;
-    let thread = Thread::new(spec, driver, tls, share, pace);
+    let mut thread = Thread::new(spec, driver, tls, share, pace);
+    if control.log_most() > 0 {
+        let most = share.of(control.log_most() as u64) as usize;
+        thread.ledger.log = Some(Box::new(Log::new(most)));
+    }
     Ok(Loop::new(thread, clients, control))
 }
 

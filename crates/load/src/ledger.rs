@@ -23,6 +23,7 @@ use crate::usage::CpuTime;
 
 mod clock;
 mod counts;
+mod log;
 mod looks;
 mod parts;
 #[cfg(test)]
@@ -30,6 +31,8 @@ mod tests;
 
 use clock::Clock;
 pub(crate) use counts::{Counts, ObservedCounts};
+pub(crate) use log::Log;
+pub use log::Logged;
 
 /// Send gaps kept one by one.
 const GAPS_MAX: usize = 1_000;
@@ -135,6 +138,9 @@ pub(crate) struct Ledger {
     pub(crate) late_ns: u64,
     /// Whether latencies are still kept one by one.
     samples_latencies: bool,
+    /// Whether they are, or requests are noted: one question for each answer.
+    takes_notes: bool,
+    pub(crate) log: Option<Box<Log>>,
     clock: Clock,
     pub(crate) counts: Counts,
 }
@@ -158,6 +164,8 @@ impl Ledger {
             last_done: 0,
             late_ns: 0,
             samples_latencies: true,
+            takes_notes: true,
+            log: None,
             clock: Clock::new(),
             counts: Counts::new(exchanges),
         }
@@ -312,8 +320,8 @@ impl Ledger {
             url.outcomes.add(Outcome::Ok);
             url.latency.record(latency);
         }
-        if self.samples_latencies {
-            self.samples_latencies = self.counts.observed.sample(latency);
+        if self.takes_notes {
+            log::note_ok(self, flight, answer, latency);
         }
         true
     }
@@ -344,6 +352,9 @@ impl Ledger {
         parts.error(failure.end.outcome(), failure.status, age);
         if !self.belongs(origin) {
             return self.note_unended(origin);
+        }
+        if let Some(log) = &mut self.log {
+            log.note_failure(flight, failure, self.window.start);
         }
         let requests = &mut self.counts.requests;
         let was_compared = failure.status.is_some() && flight.body.on;
@@ -545,6 +556,7 @@ impl Ledger {
             self.counts.clock.balance.in_flight
         };
         self.counts.schedule.parts = self.clock.take_due_parts();
+        self.counts.observed.logged = self.log.take().map(|log| log.notes()).unwrap_or_default();
         self.counts
     }
 }

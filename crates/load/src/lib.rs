@@ -55,6 +55,7 @@ pub use bakeoff_wire::{h2, h3};
 pub use clock::now as monotonic_ns;
 pub use control::{Control, Live};
 pub use engine::run;
+pub use ledger::Logged;
 pub use limits::{Shortage, check_clients, check_open_files};
 pub use pulse::Reading;
 pub use share::Part;

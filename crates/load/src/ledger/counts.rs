@@ -8,6 +8,7 @@ use bakeoff_record::{
 };
 use bakeoff_wire::h2::PeerSettings;
 
+use super::Logged;
 use crate::end::End;
 use crate::tls::Agreed;
 use crate::usage::CpuTime;
@@ -376,6 +377,8 @@ pub(crate) struct ObservedCounts {
     pub(crate) unasked: u64,
     pub(crate) send_gaps: Samples,
     pub(crate) latencies: Samples,
+    /// Requests noted one by one.
+    pub(crate) logged: Vec<Logged>,
 }
 
 impl ObservedCounts {
@@ -395,5 +398,6 @@ impl ObservedCounts {
         self.unasked += other.unasked;
         self.send_gaps.append(other.send_gaps);
         self.latencies.append(other.latencies);
+        self.logged.append(&mut other.logged);
     }
 }

@@ -79,6 +79,7 @@ fn a_thread_kept_from_running_is_busy() {
 #[test]
 fn in_a_closed_loop_each_request_falls_in_the_part_in_which_it_ended() {
     let mut ledger = ledger(false);
+    ledger.log = Some(Box::new(Log::new(10)));
     for (began, done) in [(60, 99), (90, 100), (100, 199), (199, 200), (349, 350)] {
         let flight = begin(&mut ledger, began);
         end(&mut ledger, &flight, done);
@@ -103,6 +104,11 @@ fn in_a_closed_loop_each_request_falls_in_the_part_in_which_it_ended() {
     assert_eq!(counts.clock.in_flight_at_end, 1, "it ended at the end");
     assert_eq!(counts.requests.at_least.max(), Some(MS));
     assert_eq!(counts.clock.measured_ns, 250 * MS);
+    let logged = counts.observed.logged.iter();
+    let logged: Vec<_> = logged
+        .map(|one| (one.done_ns / MS, one.latency_ns / MS))
+        .collect();
+    assert_eq!(logged, [(0, 10), (99, 99), (100, 1)], "the window's alone");
 }
 
 #[test]
