@@ -84,7 +84,7 @@ const FORMULA: [char; 11] = [
 /// Quotes a field that needs it. A name that a spreadsheet would take for a formula gets an
 /// apostrophe in front, since names come from files of others. A lone mark is no formula, and a
 /// number stays one.
-pub(crate) fn quoted(field: &str) -> String {
+pub fn quoted(field: &str) -> String {
     let has_digit = field.contains(|c: char| c.is_ascii_digit());
     let is_number = has_digit && field.parse::<f64>().is_ok();
     let is_mark = field.chars().count() < 2;

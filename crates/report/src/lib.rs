@@ -52,7 +52,7 @@ pub use compare::{
     compare_json, compare_junit, compare_markdown, compare_text, compare_within, contenders_of,
 };
 pub use conditions::{Conditions, conditions_of, conditions_of_load};
-pub use csv::csv;
+pub use csv::{csv, quoted as csv_field};
 pub use export::{
     HGRM_ENDING, HGRM_MARK, HgrmFile, bencher, exported, github_bigger, github_smaller, gobench,
     hgrm, junit, openmetrics, otava, otava_holes, summary,
@@ -70,7 +70,7 @@ pub use holdings::holdings;
 pub use html::html;
 pub use json::json;
 pub use live::{LiveCampaign, LiveLoad, LiveTrial, live_campaign, live_load};
-pub use load::{LOAD_SCHEMA, load_json, load_text};
+pub use load::{LOAD_SCHEMA, LoadDocument, compare_loads, load_csv, load_json, load_text};
 pub use markdown::{MarkdownOptions, markdown};
 pub use number::{bytes, count, counted, digits, milliseconds, share, trimmed, whole};
 pub use overload::{

@@ -6,10 +6,14 @@ use bakeoff_plan::LoadModel;
 use bakeoff_record::{Bounds, Histogram, Interval, LoadResult, Observed, QuicLedger, UrlResult};
 use serde_json::{Value, json};
 
+mod compare;
+mod csv;
 mod histogram;
 mod remarks;
 mod text;
 
+pub use compare::{LoadDocument, compare_loads};
+pub use csv::load_csv;
 pub use text::load_text;
 
 /// Version of the document.

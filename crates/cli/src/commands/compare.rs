@@ -1,18 +1,24 @@
-//! `bakeoff compare`: two contenders of a record, or two records, with gates for CI.
+//! `bakeoff compare`: two contenders of a record, or two records, with gates for CI; or two loads.
 
 use std::path::Path;
 
-use bakeoff_record::{Record, shell_path};
+use bakeoff_record::{Record, read_regular_text, shell_path};
 use bakeoff_report::{
-    Compare, CompareError, Gates, Redacted, Ruling, compare_across, compare_json, compare_junit,
-    compare_markdown, compare_text, compare_within,
+    Compare, CompareError, Gates, LoadDocument, Redacted, Ruling, compare_across, compare_json,
+    compare_junit, compare_loads, compare_markdown, compare_text, compare_within, plain_lines,
 };
 
 use super::report::{name_of, redacted, text_options_of};
 use crate::flags::{CompareFlags, CompareFormat};
 use crate::{exit, output};
 
+/// Longest document of a load, bytes.
+const LOAD_BYTES_MAX: u64 = 64 << 20;
+
 pub(crate) fn carry_out(flags: &CompareFlags) -> anyhow::Result<u8> {
+    if flags.record.is_file() && flags.second.is_none() {
+        return loads(flags, Path::new(&flags.first));
+    }
     let gates = flags.gate.clone().unwrap_or_default();
     let compare = match &flags.second {
         Some(second) => {
@@ -28,6 +34,26 @@ pub(crate) fn carry_out(flags: &CompareFlags) -> anyhow::Result<u8> {
     let text = draw(&compare, flags.format, flags.output.is_none());
     output::document_to(flags.output.as_deref(), &text)?;
     Ok(exit_code(compare.ruling))
+}
+
+/// Two loads, each as `load --json` prints it.
+fn loads(flags: &CompareFlags, second: &Path) -> anyhow::Result<u8> {
+    if flags.gate.is_some() || flags.format != CompareFormat::Text {
+        return Err(exit::usage(
+            "two loads have no rounds, which gates and formats other than text need: compare with \
+             `bakeoff race URL URL`",
+        ));
+    }
+    let read = |path: &Path| {
+        let text = read_regular_text(path, LOAD_BYTES_MAX).map_err(|error| error.to_string());
+        let load = text.and_then(|text| LoadDocument::read(&text));
+        load.map_err(|error| exit::usage(format!("failed to read {}: {error}", path.display())))
+    };
+    let (one, two) = (read(&flags.record)?, read(second)?);
+    let names = [flags.record.as_path(), second].map(|path| path.display().to_string());
+    let text = compare_loads([(names[0].as_str(), &one), (names[1].as_str(), &two)]);
+    output::document_to(flags.output.as_deref(), &plain_lines(&text))?;
+    Ok(exit::DONE)
 }
 
 fn within(flags: &CompareFlags, second: &str, gates: &Gates) -> anyhow::Result<Compare> {

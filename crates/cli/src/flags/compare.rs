@@ -12,9 +12,9 @@ use clap::{Args, ValueEnum};
     Exit codes: 0 every gate is passed, 3 one is breached, 4 one cannot be decided, 2 the two \
     cannot be compared.")]
 pub(crate) struct CompareFlags {
-    /// Record folder
+    /// Record folder, or a file that `load --json` has printed
     pub(crate) record: PathBuf,
-    /// The contender to compare with; or a second record, if no contender follows
+    /// The contender to compare with; or a second record or file, if no contender follows
     pub(crate) first: String,
     /// The contender that the gates judge
     pub(crate) second: Option<String>,
