@@ -60,7 +60,7 @@ pub use error::{Place, PlanError};
 pub use file::{LogFormat, plan_schema, workload_schema};
 pub use hosts::{HOME, Host, HostRoles, HostWay, Hosts, Pods, hosts_schema};
 pub use library::{Builtin, builtin_plan, builtin_plans, builtin_workloads, first_sentence};
-pub use list::{ListError, ListedRequest, parse_request_list};
+pub use list::{ListError, ListedBody, ListedRequest, parse_request_list};
 pub use model::*;
 pub use nearest::nearest;
 pub use order::{
@@ -71,6 +71,7 @@ pub use overrides::{Overrides, RoundsAsked};
 pub use random::Random;
 pub use replay::{AccessLog, Page, PageRequest};
 pub use request::{Connections, Expected, KnownBy, Request, RequestBody, Requests, SentBody};
+pub use requests::REQUESTS_MAX;
 pub use resolve::{Library, parse};
 pub use rules::CLIENTS_MAX;
 pub use schedule::Schedule;

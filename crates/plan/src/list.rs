@@ -1,8 +1,12 @@
-//! A list of requests, one in a line: `URL`, `METHOD URL`, `WEIGHT URL` or `WEIGHT METHOD URL`.
+//! A list of requests, one in a line: `URL`, `METHOD URL`, `WEIGHT URL` or `WEIGHT METHOD URL`. As
+//! in vegeta's lists, lines with headers and one with `@FILE` may follow it, and a line may be an
+//! object of JSON instead.
 //!
 //! Whether a URL can be asked is for others to say: here it is what has no blank in it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
 
 use crate::requests::{REQUESTS_MAX, method};
 
@@ -18,8 +22,21 @@ pub struct ListedRequest {
     pub method: Option<String>,
     /// As it stands in the line.
     pub url: String,
+    /// Its own headers, in order.
+    pub headers: Vec<(String, String)>,
+    /// Its own body.
+    pub body: Option<ListedBody>,
     /// Number of its first line, from 1.
     pub line: usize,
+}
+
+/// The body of a listed request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListedBody {
+    /// What this file holds.
+    File(String),
+    /// What this is in Base64.
+    Base64(String),
 }
 
 /// Why a list cannot be used. It does not repeat URLs, which may hold a password.
@@ -49,8 +66,8 @@ pub enum ListError {
 /// # Errors
 /// The first line that is no request, too many requests, or none.
 pub fn parse_request_list(text: &str) -> Result<Vec<ListedRequest>, ListError> {
-    let mut list: Vec<ListedRequest> = Vec::new();
-    let mut known: HashMap<(Option<&str>, &str), usize> = HashMap::new();
+    let mut list = List::default();
+    let mut open: Option<Block> = None;
     // Some editors begin a file with a mark of its byte order.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (number, line) in (1..).zip(text.lines()) {
@@ -58,31 +75,140 @@ pub fn parse_request_list(text: &str) -> Result<Vec<ListedRequest>, ListError> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let (weight, method, url) = parts(line).map_err(|problem| ListError::Line {
+        let wrong = |problem: String| ListError::Line {
             line: number,
             problem,
-        })?;
-        if let Some(same) = known.get(&(method, url)) {
-            let listed = &mut list[*same];
-            listed.weight = listed.weight.saturating_add(weight);
+        };
+        if let Some(detail) = Detail::of(line) {
+            let block = open.as_mut().ok_or_else(|| {
+                wrong("a header or a body stands before the first request".to_owned())
+            })?;
+            block.add(line, detail);
             continue;
         }
-        if list.len() == REQUESTS_MAX {
-            return Err(ListError::TooMany { line: number });
+        let next = Block::of(line, number).map_err(wrong)?;
+        if let Some(whole) = open.replace(next) {
+            list.take(whole)?;
         }
-        known.insert((method, url), list.len());
-        list.push(ListedRequest {
+    }
+    list.take(open.ok_or(ListError::Empty)?)?;
+    Ok(list.requests)
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct List<'a> {
+    requests: Vec<ListedRequest>,
+    /// Where a request is that says the same.
+    known: HashMap<Vec<&'a str>, usize>,
+}
+
+/// A request with the lines that belong to it.
+struct Block<'a> {
+    request: ListedRequest,
+    /// All that it says, but its weight.
+    says: Vec<&'a str>,
+}
+
+/// A line that belongs to the request above it.
+enum Detail<'a> {
+    Header(&'a str, &'a str),
+    File(&'a str),
+}
+
+impl<'a> List<'a> {
+    fn take(&mut self, block: Block<'a>) -> Result<(), ListError> {
+        let request = block.request;
+        if let Some(same) = self.known.get(&block.says) {
+            let listed = &mut self.requests[*same];
+            listed.weight = listed.weight.saturating_add(request.weight);
+            return Ok(());
+        }
+        if self.requests.len() == REQUESTS_MAX {
+            return Err(ListError::TooMany { line: request.line });
+        }
+        self.known.insert(block.says, self.requests.len());
+        self.requests.push(request);
+        Ok(())
+    }
+}
+
+impl<'a> Detail<'a> {
+    /// What a line adds to the request above it; `None` where it is a request of its own. A URL
+    /// has no blank behind its colon.
+    fn of(line: &'a str) -> Option<Self> {
+        if let Some(path) = line.strip_prefix('@') {
+            return Some(Self::File(path.trim()));
+        }
+        let (name, value) = line.split_once(':')?;
+        let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+        let is_apart = value.is_empty() || value.starts_with(char::is_whitespace);
+        (is_name && is_apart && !line.starts_with('{')).then(|| Self::Header(name, value.trim()))
+    }
+}
+
+impl<'a> Block<'a> {
+    /// Reads the line that begins a request.
+    fn of(line: &'a str, number: usize) -> Result<Self, String> {
+        if line.starts_with('{') {
+            let request = in_json(line, number)?;
+            let says = vec![line];
+            return Ok(Self { request, says });
+        }
+        let (weight, method, url) = parts(line)?;
+        let request = ListedRequest {
             weight,
             method: method.map(str::to_owned),
             url: url.to_owned(),
+            headers: Vec::new(),
+            body: None,
             line: number,
-        });
+        };
+        let says = vec![method.unwrap_or_default(), url];
+        Ok(Self { request, says })
     }
-    if list.is_empty() {
-        Err(ListError::Empty)
-    } else {
-        Ok(list)
+
+    fn add(&mut self, line: &'a str, detail: Detail<'a>) {
+        self.says.push(line);
+        let request = &mut self.request;
+        match detail {
+            Detail::Header(name, value) => {
+                request.headers.push((name.to_owned(), value.to_owned()));
+            }
+            Detail::File(path) => request.body = Some(ListedBody::File(path.to_owned())),
+        }
     }
+}
+
+/// A request as one object of JSON, as vegeta has it.
+#[derive(Deserialize)]
+struct InJson {
+    method: Option<String>,
+    url: String,
+    header: Option<BTreeMap<String, Vec<String>>>,
+    body: Option<String>,
+}
+
+/// Reads a request in JSON. What serde says of it could repeat a secret.
+fn in_json(line: &str, number: usize) -> Result<ListedRequest, String> {
+    let no_target = |_| "it is no object of JSON with `url`, `method`, `header` and `body`";
+    let read: InJson = serde_json::from_str(line).map_err(no_target)?;
+    let is_url = !read.url.is_empty() && !read.url.contains(char::is_whitespace);
+    if !is_url || read.method.as_deref().is_some_and(|it| method(it).is_err()) {
+        return Err("its `url` has a blank, or its `method` is not in capitals".to_owned());
+    }
+    let all = read.header.unwrap_or_default().into_iter();
+    let each = |(name, values): (String, Vec<String>)| {
+        values.into_iter().map(move |value| (name.clone(), value))
+    };
+    Ok(ListedRequest {
+        weight: 1,
+        method: read.method,
+        url: read.url,
+        headers: all.flat_map(each).collect(),
+        body: read.body.map(ListedBody::Base64),
+        line: number,
+    })
 }
 
 /// Weight, method and URL of a line.
@@ -144,6 +270,31 @@ mod tests {
     }
 
     #[test]
+    fn headers_and_bodies_follow_their_request_as_in_vegeta() {
+        let text = "GET http://a/\nX-Account-ID: 8675309\n\n\
+                    POST http://a/things\n@/new thing.json\n\
+                    X-Empty:\nlocalhost:80/\nGET http://a/\nX-Account-ID: 8675309\n\
+                    {\"method\":\"PUT\",\"url\":\"http://a/\",\"body\":\"UHVuY2gh\",\
+                    \"header\":{\"A\":[\"b: c\",\"d\"]}}";
+        let list = parse_request_list(text).unwrap();
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let found: Vec<_> = list
+            .iter()
+            .map(|it| (it.weight, &it.headers[..], it.body.as_ref(), it.line))
+            .collect();
+        let file = ListedBody::File("/new thing.json".to_owned());
+        let text = ListedBody::Base64("UHVuY2gh".to_owned());
+        let expected = [
+            (2, &[header("X-Account-ID", "8675309")][..], None, 1),
+            (1, &[header("X-Empty", "")], Some(&file), 4),
+            (1, &[], None, 7),
+            (1, &[header("A", "b: c"), header("A", "d")], Some(&text), 10),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(list[3].method.as_deref(), Some("PUT"));
+    }
+
+    #[test]
     fn lines_that_say_the_same_are_one_request() {
         check(
             "http://a/\n4 http://a/\nGET http://a/\nhttp://a/\n",
@@ -167,6 +318,14 @@ mod tests {
         refused(
             "#\nGET GET a",
             &line("`GET` is no weight from 1 to 1000000"),
+        );
+        refused(
+            "#\nAccept: text/html",
+            &line("a header or a body stands before the first request"),
+        );
+        refused(
+            "#\n{\"url\": 1}",
+            &line("it is no object of JSON with `url`, `method`, `header` and `body`"),
         );
         refused(
             "# nothing\n\n",

@@ -17,7 +17,7 @@ use crate::source::Source;
 /// Headers that the engine writes itself, because the message would break without them.
 const OWN_HEADERS: [&str; 3] = ["host", "content-length", "transfer-encoding"];
 /// Most requests in a workload: each is kept encoded in the engine.
-pub(crate) const REQUESTS_MAX: usize = 10_000;
+pub const REQUESTS_MAX: usize = 10_000;
 /// Longest body that is read from a file, bytes: it is written into the record's plan.
 const BODY_FILE_BYTES_MAX: u64 = 1 << 20;
 
