@@ -47,7 +47,6 @@ fn what_is_no_url_or_no_list_is_refused_with_exit_code_2() {
 fn wrong_flags_are_refused_with_exit_code_2() {
     let url = "http://127.0.0.1:9/";
     refused(&[
-        (vec!["load"], "<URL>"),
         (
             vec!["load", url, "--clients", "0"],
             "'0' for '--clients <N>': expected a whole number from 1 to 1000000",
@@ -63,7 +62,7 @@ fn wrong_flags_are_refused_with_exit_code_2() {
         ),
         (
             vec!["load", url, "-z", "soon"],
-            "'soon' for '--duration <TIME>': `soon` is not a duration",
+            "-d is the measured time, such as -d 10s; a body is --data TEXT",
         ),
         (
             vec!["load", url, "--timeout", "0s"],
@@ -116,6 +115,28 @@ fn wrong_flags_are_refused_with_exit_code_2() {
     ]);
 }
 
+/// What the flags of other tools come to that clap does not see.
+#[test]
+fn habits_of_other_tools_are_answered() {
+    let url = "http://127.0.0.1:9/";
+    refused(&[
+        (vec!["load"], "a URL is missing: give one"),
+        (
+            vec!["load", "-z", "3m", "-q", "10", url],
+            "-r 10 for requests/s",
+        ),
+        (
+            vec!["load", url, "--body", "{\"a\": 1}"],
+            "a text is --data TEXT",
+        ),
+        (vec!["load", "--http2", url], "for http, use h2c"),
+        (
+            vec!["load", "-o", "/no/such/file", url],
+            "--output: failed to write",
+        ),
+    ]);
+}
+
 #[test]
 fn what_to_connect_to_needs_a_port() {
     let load = vec!["load", "http://a.test/", "--connect-to", "localhost"];
@@ -148,7 +169,7 @@ fn a_password_in_a_url_is_refused_and_not_printed() {
     let finished = scene
         .run(&["load", "http://user:sesame@127.0.0.1:9/"])
         .expect(2)
-        .says("-H 'authorization");
+        .says("-u USER:PASSWORD");
     let printed = format!("{}{}", finished.stdout, finished.stderr);
     assert!(!printed.contains("sesame"), "{finished:#?}");
 }
@@ -204,6 +225,10 @@ fn a_wrong_list_is_refused_with_its_line() {
             "line 2: http://127.0.0.1:9/?... and http://127.0.0.1:8/?... are on two servers",
         ),
         ("# none\n", "list.txt: it lists no request"),
+        (
+            "POST http://127.0.0.1:9/\n@absent.json\n",
+            "line 1: its body: failed to read absent.json",
+        ),
         ("http://me:sesame@127.0.0.1:9/", "line 1: URL"),
     ] {
         scene.write("list.txt", text);

@@ -167,6 +167,9 @@ fn headers_and_bodies_are_sent_as_given() {
         let (mut request, mut chunk) = (Vec::new(), [0; 4096]);
         while !request.ends_with(b"sausage") {
             let length = stream.read(&mut chunk).unwrap();
+            if length == 0 {
+                return;
+            }
             request.extend_from_slice(&chunk[..length]);
         }
         stream.write_all(HELLO).unwrap();
@@ -174,17 +177,57 @@ fn headers_and_bodies_are_sent_as_given() {
     });
     let url = format!("http://{address}/buns?with=mustard");
     let body = scene.write("body", "sausage").display().to_string();
-    let mut arguments = vec!["load", &url, "-n", "1", "-c", "1", "--method", "POST"];
+    let mut arguments = vec!["load", &url, "-n", "1", "-c", "1", "-u", "me:sesame"];
     arguments.extend(["-H", "X-Hotdogs: aplenty", "--body", &body]);
-    scene.run(&arguments).expect(0);
+    let files = ["result.txt", "seconds.csv", "requests.csv"].map(|name| scene.path(name));
+    let [result, seconds, log] = files.each_ref().map(|it| it.to_str().unwrap());
+    arguments.extend(["-o", result, "--csv", seconds, "--log", log]);
+    assert_eq!(scene.run(&arguments).expect(0).stdout, "");
+    let written = |file: &str| std::fs::read_to_string(file).unwrap();
+    assert!(written(result).contains("no errors"), "{}", written(result));
+    assert!(written(seconds).contains(",1,0,"), "{}", written(seconds));
+    let request = written(log);
+    assert!(
+        request.contains(&format!(",ok,200,5,http://{address}/buns?")),
+        "{request}"
+    );
     let request = requests.recv().unwrap();
     assert!(
         request.starts_with("POST /buns?with=mustard HTTP/1.1\r\n"),
         "{request}"
     );
-    for line in ["X-Hotdogs: aplenty\r\n", "Content-Length: 7\r\n"] {
+    for line in [
+        "X-Hotdogs: aplenty\r\n",
+        "Content-Length: 7\r\n",
+        "Authorization: Basic bWU6c2VzYW1l\r\n",
+    ] {
         let (wanted, found) = (line.to_lowercase(), request.to_lowercase());
         assert!(found.contains(&wanted), "no {line:?} in {request}");
+    }
+    let list = format!(
+        "PUT http://{address}/a\nX-Account-ID: 99\n@{body}\n{{\"url\": \"http://{address}/b\", \
+         \"body\": \"c2F1c2FnZQ==\"}}\n"
+    );
+    let commands = format!(
+        "curl -X PATCH -H 'X-Account-ID: 98' -d @{body} http://{address}/c\n\
+         curl http://{address}/d --data-raw 'a=sausage'\n"
+    );
+    for (text, expected) in [
+        (list, ["PUT /a HTTP/1.1|99", "POST /b HTTP/1.1|sausage"]),
+        (
+            commands,
+            ["PATCH /c HTTP/1.1|98", "POST /d HTTP/1.1|a=sausage"],
+        ),
+    ] {
+        let list = scene.write("list.txt", &text).display().to_string();
+        let load = ["load", "--urls", &list, "-n", "40", "--no-keepalive"];
+        scene.run(&load).expect(0);
+        let sent: Vec<String> = requests.try_iter().collect();
+        for words in expected {
+            let (first, inside) = words.split_once('|').unwrap();
+            let is_it = |it: &&String| it.starts_with(first) && it.contains(inside);
+            assert!(sent.iter().any(|it| is_it(&it)), "no {words} in {sent:#?}");
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod clean;
 mod compare;
 mod faulty;
 mod find;
+mod foreign;
 mod groups;
 mod header;
 mod history;
@@ -22,6 +23,7 @@ mod race;
 mod run;
 mod search;
 mod selftest;
+mod sent;
 mod serve;
 mod site;
 mod trying;
@@ -40,8 +42,8 @@ pub(crate) use hosts::{
 pub(crate) use install::{InstallFlags, SourceFlag};
 pub(crate) use library::LibraryFlags;
 pub(crate) use load::{
-    AmountFlags, ArrivalFlag, ConnectFlag, LoadFlags, PaceFlags, ProtocolFlag, ProxyVersionFlag,
-    Switch, TlsFlags, TlsVersionFlag,
+    AmountFlags, ArrivalFlag, ConnectFlag, LoadFlags, PaceFlags, PrintFlags, ProtocolFlag,
+    ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag,
 };
 pub(crate) use overload::OverloadFlags;
 pub(crate) use race::{OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};
@@ -50,6 +52,7 @@ pub(crate) use run::{
 };
 pub(crate) use search::SearchRecordFlags;
 pub(crate) use selftest::{SelftestFlags, SelftestFormat};
+pub(crate) use sent::{BodyFlags, HeadFlags};
 pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};
 pub(crate) use site::SiteFlags;
 pub(crate) use trying::{TryFlags, TryFormat};
@@ -79,7 +82,13 @@ pub(crate) fn command() -> clap::Command {
 impl Flags {
     /// Reads the arguments of this process, the first of which is its name.
     pub(crate) fn of(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
-        let mut matches = command().try_get_matches_from(arguments)?;
+        let known = foreign::known(command());
+        if let Some(error) = foreign::no_command(&known, &arguments) {
+            return Err(error);
+        }
+        let arguments = foreign::with_two_dashes(&known, arguments);
+        let matches = known.try_get_matches_from(arguments);
+        let mut matches = matches.map_err(foreign::without_far_tip)?;
         Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
     }
 }

@@ -47,8 +47,8 @@ pub enum TargetError {
     Scheme(String),
     /// It has a user's name or password, which must not be shown.
     #[error(
-        "URL {0:?} contains user info, which is not supported; remove it and send it as a header: \
-         -H 'authorization: Basic ...'"
+        "URL {0:?} has a name or a password in it: remove them, and give them with \
+         -u USER:PASSWORD"
     )]
     UserInfo(String),
     /// It has no host, or the host or port is malformed.

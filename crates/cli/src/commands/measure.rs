@@ -1,6 +1,7 @@
 //! The commands that measure, and those for the machine that they need, with a module for each; and
 //! what several of them share: `confirm`, `ending`, `findings`, `first`, `gated`, `generators`,
-//! `load_together`, `made`, `own_file`, `plan_notes`, `resumed`, `run_hosts` and `saved_plan`.
+//! `load_together`, `made`, `own_file`, `plan_notes`, `resumed`, `run_hosts`, `saved_plan` and
+//! `sent`.
 //!
 //! They start, load and observe programs by what Linux has. `elsewhere.rs` takes the place of this
 //! module on other systems.
@@ -43,6 +44,7 @@ mod run;
 mod run_hosts;
 mod saved_plan;
 mod selftest;
+mod sent;
 mod serve;
 mod trying;
 

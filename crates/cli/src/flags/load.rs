@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bakeoff_plan::RateShape;
+use clap::builder::{PathBufValueParser, StringValueParser};
 use clap::{ArgAction, Args, ValueEnum};
 
-use super::header::HeaderParser;
-use super::number::{real, whole};
-use super::{FailIfFlags, cpus, duration};
+use super::foreign::{self, Elsewhere};
+use super::number::{per_second, whole};
+use super::{BodyFlags, FailIfFlags, HeadFlags, cpus, duration};
 
 mod connection;
 
@@ -56,8 +57,8 @@ pub(crate) struct AmountFlags {
     ///
     /// With several URLs of one server, each request picks one at random. Without http:// or
     /// https://, an address with a port, an IP address and localhost are loaded over http.
-    #[arg(value_name = "URL", required_unless_present_any = ["list", "har"],
-          help_heading = "Load", display_order = 0)]
+    #[arg(value_name = "URL", help_heading = "Load", display_order = 0,
+          value_parser = Elsewhere::new(StringValueParser::new(), foreign::word))]
     pub(crate) urls: Vec<String>,
     /// Number of connections
     #[arg(short, long, default_value_t = 10, value_name = "N", display_order = 1,
@@ -66,15 +67,16 @@ pub(crate) struct AmountFlags {
     /// Measured time [default: 10s]
     ///
     /// With --requests, it is as long as they take, up to 10m. -z is the same flag.
-    #[arg(short, long, short_alias = 'z', value_name = "TIME", value_parser = duration)]
+    #[arg(short, long, short_alias = 'z', value_name = "TIME",
+          value_parser = Elsewhere::new(duration, foreign::body))]
     pub(crate) duration: Option<Duration>,
     /// Stop when this many requests have ended; 10k, 1m
     #[arg(short = 'n', long, value_name = "N", value_parser = whole::<u64>(1, u64::MAX))]
     pub(crate) requests: Option<u64>,
     /// Requests/s to send, whatever comes back; 500, 2.5k
     ///
-    /// This makes it an open loop. 100..1000 rises evenly over warm-up and duration, 100,200,400
-    /// rises in steps; with --requests, both need --duration.
+    /// This makes it an open loop. 60/m is 60 a minute. 100..1000 rises evenly over warm-up and
+    /// duration, 100,200,400 rises in steps; with --requests, both need --duration.
     #[arg(short, long, value_name = "R", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
     /// Time under load before measuring
@@ -115,8 +117,8 @@ pub(crate) struct PaceFlags {
           hide_short_help = true)]
     pub(crate) gather: Switch,
     /// Engine threads [default: one per processor in --pin, otherwise half of all processors]
-    #[arg(short, long, value_name = "N", value_parser = whole::<u32>(1, 1_024),
-          hide_short_help = true)]
+    #[arg(short, long, value_name = "N", hide_short_help = true,
+          value_parser = Elsewhere::new(whole::<u32>(1, 1_024), foreign::time))]
     pub(crate) threads: Option<u32>,
     /// Processors to pin the engine's threads to, such as 1 or 2-3
     #[arg(long, value_name = "CPUS", value_parser = cpus, hide_short_help = true)]
@@ -127,22 +129,12 @@ pub(crate) struct PaceFlags {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Request")]
 pub(crate) struct RequestFlags {
-    /// Request method
-    #[arg(
-        long,
-        default_value = "GET",
-        value_name = "NAME",
-        hide_short_help = true
-    )]
-    pub(crate) method: String,
-    /// Add a request header; may be repeated
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = HeaderParser)]
-    pub(crate) headers: Vec<(String, String)>,
-    /// Send this file as the body of each request
-    #[arg(long, value_name = "FILE")]
-    pub(crate) body: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) head: HeadFlags,
+    #[command(flatten)]
+    pub(crate) body: BodyFlags,
     /// Send the body in chunks of 16 KiB, without announcing its length
-    #[arg(long, requires = "body", hide_short_help = true)]
+    #[arg(long, requires = "BodyFlags", hide_short_help = true)]
     pub(crate) chunked: bool,
     /// Read the URLs from this file, or from standard input if it is -
     ///
@@ -161,7 +153,7 @@ pub(crate) struct RequestFlags {
     /// Those of the first page to its own server are sent, without the recorded headers, cookies
     /// and bodies; what needs them is left out. Each thread sends them one after the other, over
     /// and over. With a URL, they go to that server.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body"],
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "BodyFlags"],
           hide_short_help = true)]
     pub(crate) har: Option<PathBuf>,
 }
@@ -194,6 +186,18 @@ pub(crate) struct PrintFlags {
     /// Print one JSON document instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write the result to this file instead of printing it
+    #[arg(short, long, value_name = "FILE", hide_short_help = true,
+          value_parser = Elsewhere::new(PathBufValueParser::new(), foreign::format))]
+    pub(crate) output: Option<PathBuf>,
+    /// Write a line for each second to this file, as CSV
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write a line for each request to this file, as CSV; of more than 100,000, for evenly spread
+    /// ones
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["hosts", "generators"],
+          hide_short_help = true)]
+    pub(crate) log: Option<PathBuf>,
     /// Draw no live view
     ///
     /// It is drawn where standard error is a terminal, and not with --json.
@@ -240,7 +244,7 @@ fn rate(text: &str) -> Result<Rate, String> {
         )
     };
     let number = |text: &str| {
-        let number = real(text).ok_or_else(wrong)?;
+        let number = per_second(text).map_err(|_| wrong())?;
         if number > 0.0 && number <= RATE_MAX {
             Ok(number)
         } else {

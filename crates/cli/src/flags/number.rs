@@ -23,16 +23,26 @@ pub(crate) fn clients() -> impl Fn(&str) -> Result<u32, String> + Clone {
 }
 
 /// Reads a number such as `2.5k` or `1e3`; `None` where it is none.
-pub(crate) fn real(text: &str) -> Option<f64> {
+fn real(text: &str) -> Option<f64> {
     let (number, scale) = split(text.trim());
     let number: f64 = number.parse().ok()?;
     Some(number * scale as f64)
 }
 
-/// Reads a rate such as `500` or `2.5k`, in requests/s; a plan knows its limits.
+/// Reads a rate such as `500`, `2.5k`, `60/m` or `50/1s`, in requests/s; a plan knows its limits.
 pub(crate) fn per_second(text: &str) -> Result<f64, String> {
-    let rate = real(text).filter(|rate| rate.is_finite());
-    rate.ok_or_else(|| "expected requests per second, such as 500 or 2.5k".to_owned())
+    let (number, time) = text.split_once('/').unwrap_or((text, "s"));
+    let one = if time.starts_with(|c: char| c.is_ascii_digit()) {
+        ""
+    } else {
+        "1"
+    };
+    let time = bakeoff_plan::parse_duration(&format!("{one}{time}")).ok();
+    let rate = real(number)
+        .zip(time)
+        .map(|(number, time)| number / time.as_secs_f64());
+    let rate = rate.filter(|rate| rate.is_finite());
+    rate.ok_or_else(|| "expected requests per second, such as 500, 2.5k or 60/m".to_owned())
 }
 
 /// The number without its suffix, and what that stands for.
@@ -116,7 +126,17 @@ mod tests {
         assert_eq!(real("1e3"), Some(1_000.0));
         assert_eq!(real("k"), None);
         assert_eq!(per_second("2.5k"), Ok(2_500.0));
-        assert!(per_second("inf").is_err());
+        for (text, expected) in [
+            ("10/s", 10.0),
+            ("60/m", 1.0),
+            ("50/1s", 50.0),
+            ("1k/100ms", 1e4),
+        ] {
+            assert_eq!(per_second(text), Ok(expected), "{text}");
+        }
+        for text in ["inf", "5/", "5/0s", "/s", "5/x", "1/s/s"] {
+            assert!(per_second(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -6,11 +6,10 @@ use std::time::Duration;
 use bakeoff_plan::{Cpus, Protocol};
 use clap::Args;
 
-use super::header::HeaderParser;
 use super::load::ArrivalFlag;
 use super::number::{clients, per_second, whole};
 use super::run::{percentage, protocol};
-use super::{FarFlags, GateFlags, OtherCampaigns};
+use super::{BodyFlags, FarFlags, GateFlags, HeadFlags, OtherCampaigns};
 use super::{Format, cpus, duration};
 
 /// What is compared, and how.
@@ -49,7 +48,7 @@ pub(crate) struct OperandFlags {
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
     /// Workload to use instead of one path
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["HeadFlags", "BodyFlags"])]
     pub(crate) workload: Option<String>,
     #[command(flatten)]
     pub(crate) request: RequestFlags,
@@ -61,21 +60,10 @@ pub(crate) struct RequestFlags {
     /// Protocol [default: what the URLs or configuration files say, otherwise h1]
     #[arg(long, value_name = "NAME", value_parser = protocol)]
     pub(crate) protocol: Option<Protocol>,
-    /// Request method
-    #[arg(
-        long,
-        value_name = "METHOD",
-        default_value = "GET",
-        conflicts_with = "workload"
-    )]
-    pub(crate) method: String,
-    /// Request header; may be repeated
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = HeaderParser,
-          conflicts_with = "workload")]
-    pub(crate) headers: Vec<(String, String)>,
-    /// File of UTF-8 text to send as the request body
-    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
-    pub(crate) body: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) head: HeadFlags,
+    #[command(flatten)]
+    pub(crate) body: BodyFlags,
 }
 
 /// How hard and how often.

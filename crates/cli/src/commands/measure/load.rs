@@ -13,15 +13,17 @@ use bakeoff_record::LoadResult;
 use bakeoff_report::{Redaction, conditions_of_load, count};
 
 use crate::flags::{
-    AmountFlags, ConnectFlag, LoadFlags, PaceFlags, ProtocolFlag, ProxyVersionFlag, Switch,
-    TlsFlags, TlsVersionFlag,
+    AmountFlags, ConnectFlag, LoadFlags, PaceFlags, PrintFlags, ProtocolFlag, ProxyVersionFlag,
+    Switch, TlsFlags, TlsVersionFlag,
 };
 use crate::interrupt::Interrupt;
 use crate::metrics::{Endpoint, LoadMetrics};
 use crate::{exit, output};
 
 pub(super) mod address;
+mod curl;
 mod live;
+mod log;
 mod refuse;
 mod requests;
 mod view;
@@ -30,6 +32,7 @@ use live::Live;
 use requests::Asked;
 
 pub(super) use refuse::conditions_that_a_load_does_not_see as refuse_conditions;
+pub(super) use refuse::files_that_cannot_be_written as refuse_files;
 
 /// Longest run of a load that ends by count.
 const COUNT_DURATION_MAX: Duration = Duration::from_secs(600);
@@ -38,9 +41,13 @@ const CHECK_ONE_IN: u32 = 64;
 
 pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     let spec = spec(flags)?;
+    refuse::files_that_cannot_be_written(&flags.print)?;
     refuse::conditions_that_a_load_does_not_see(flags)?;
     let endpoint = flags.print.metrics.map(Endpoint::open).transpose()?;
-    let control = Arc::new(Control::default());
+    let control = Arc::new(match &flags.print.log {
+        Some(_) => Control::logging(log::LINES_MAX),
+        None => Control::default(),
+    });
     let interrupt = Interrupt::listen()?;
     let stopped = control.clone();
     interrupt.then(move || stopped.stop());
@@ -61,14 +68,15 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     if !flags.print.show_secrets {
         Redaction::default().hide_in_load(&mut result);
     }
-    if flags.print.json {
-        let text = serde_json::to_string_pretty(&bakeoff_report::load_json(&result))?;
-        output::document(&bakeoff_report::json_safe(&text))?;
+    let text = if flags.print.json {
+        serde_json::to_string_pretty(&bakeoff_report::load_json(&result))?
     } else {
-        output::result(&bakeoff_report::load_text(
-            &result,
-            output::terminal_width(),
-        ))?;
+        bakeoff_report::load_text(&result, output::terminal_width())
+    };
+    print(&flags.print, &text)?;
+    write_seconds(&flags.print, &result)?;
+    if let Some(file) = &flags.print.log {
+        output::document_to(Some(file), &log::csv(control.logged(), &result))?;
     }
     let mut code = exit_code(flags, &result, interrupt.came());
     if code != exit::INTERRUPTED {
@@ -79,6 +87,23 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     say_what_is_missing(&flags.amount, &result);
     say_why_not_valid(&result, code);
     Ok(code)
+}
+
+/// Prints a result, or writes it where the flags say.
+pub(super) fn print(flags: &PrintFlags, text: &str) -> anyhow::Result<()> {
+    if flags.json {
+        output::document_to(flags.output.as_deref(), &bakeoff_report::json_safe(text))
+    } else {
+        output::document_to(flags.output.as_deref(), &bakeoff_report::plain_lines(text))
+    }
+}
+
+/// Writes a line for each second, where the flags say.
+pub(super) fn write_seconds(flags: &PrintFlags, result: &LoadResult) -> anyhow::Result<()> {
+    match &flags.csv {
+        Some(file) => output::document_to(Some(file), &bakeoff_report::load_csv(result)),
+        None => Ok(()),
+    }
 }
 
 /// Says that a load by count came to the longest time that it may take before its count.
@@ -274,7 +299,10 @@ fn tls(flags: &TlsFlags) -> TlsSettings {
         groups: flags.groups.clone(),
         resumption: flags.resumption == Switch::On,
         early_data: flags.early_data == Switch::On,
-        client_certificate: flags.cert.clone().zip(flags.key.clone()),
+        client_certificate: flags.cert.clone().map(|chain| {
+            let key = flags.key.clone().unwrap_or_else(|| chain.clone());
+            (chain, key)
+        }),
     }
 }
 

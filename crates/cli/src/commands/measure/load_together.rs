@@ -33,6 +33,7 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     let (pin, threads) = (flags.load.pace.pin.take(), flags.load.pace.threads.take());
     let mut spec = load::spec(&flags.load)?;
     load::refuse_conditions(&flags.load)?;
+    load::refuse_files(&flags.load.print)?;
     spec.threads.pin = pin.unwrap_or_default();
     let packed = LoadOrder::pack(&spec, connect_to.as_deref(), unix_socket.as_deref())
         .map_err(exit::usage)?;
@@ -60,11 +61,14 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     let together = generators::carry_out(&mut each, &packed, &divided, &spec.load, &should_stop);
     let mut together = together.map_err(not_begun)?;
     let merged = merged(&mut together, &flags)?;
-    if flags.load.print.json {
-        let text = serde_json::to_string_pretty(&document(merged.as_ref(), &together, &sessions))?;
-        output::document(&bakeoff_report::json_safe(&text))?;
+    let printed = if flags.load.print.json {
+        serde_json::to_string_pretty(&document(merged.as_ref(), &together, &sessions))?
     } else {
-        output::result(&text(merged.as_ref(), &together))?;
+        text(merged.as_ref(), &together)
+    };
+    load::print(&flags.load.print, &printed)?;
+    if let Some(merged) = &merged {
+        load::write_seconds(&flags.load.print, merged)?;
     }
     for why in why_not_whole(&together) {
         output::note(&format!("not a valid measurement: {why}"));

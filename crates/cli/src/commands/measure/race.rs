@@ -12,12 +12,11 @@ use bakeoff_plan::{
     RequestBody, RoundsAsked, ServedFile, ServerChoice, TRIAL_OVERHEAD, Until, Url, Workload,
     parse,
 };
-use bakeoff_record::read_regular_text;
-
 use bakeoff_report::Gates;
 
 use super::gated::Gated;
 use super::run::{Asked, Destination, campaign, default_folder};
+use super::sent::Sent;
 use crate::flags::{ArrivalFlag, OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};
 use crate::library::Folder;
 use crate::{exit, output};
@@ -49,7 +48,7 @@ const WINDOW: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 /// Rounds of a race.
 const ROUNDS: u32 = 7;
 /// Longest request body: it is written into the plan.
-const BODY_BYTES_MAX: u64 = 1 << 20;
+const BODY_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
     let library = Folder::new(flags.record.library.clone())?;
@@ -181,13 +180,15 @@ fn request(
     operands: &Operands,
 ) -> anyhow::Result<()> {
     let asked = &flags.request;
-    let is_plain = asked.method == "GET" && asked.headers.is_empty() && asked.body.is_none();
+    let sent = Sent::of(&asked.head, &asked.body)?;
+    let has_body = sent.body.is_some();
+    let is_plain = sent.method(has_body) == "GET" && sent.headers.is_empty() && !has_body;
     if operands.are_of_the_library && operands.path.is_none() && is_plain {
         return Ok(());
     }
     let is_host = |name: &str| name.eq_ignore_ascii_case("host");
-    let headers = asked.headers.iter().filter(|(name, _)| !is_host(name));
-    let body = asked.body.as_deref().map(text_of).transpose()?;
+    let headers = sent.headers.iter().filter(|(name, _)| !is_host(name));
+    let body = sent.body.as_deref().map(text_of).transpose()?;
     workload.name = "race".to_owned();
     workload.description = "One request; right is what the contenders answer first.".to_owned();
     workload.proxied = operands.has_upstream;
@@ -198,7 +199,7 @@ fn request(
         });
     }
     let request = Request {
-        method: asked.method.clone(),
+        method: sent.method(has_body).to_owned(),
         path: operands.path.clone().unwrap_or_else(|| "/".to_owned()),
         headers: headers.cloned().collect(),
         secret_headers: Vec::new(),
@@ -213,9 +214,15 @@ fn request(
     Ok(())
 }
 
-fn text_of(path: &Path) -> anyhow::Result<String> {
-    read_regular_text(path, BODY_BYTES_MAX)
-        .map_err(|cause| exit::usage(format!("failed to read {}: {cause}", path.display())))
+/// A body as a plan can have it.
+fn text_of(body: &[u8]) -> anyhow::Result<String> {
+    let text = str::from_utf8(body)
+        .ok()
+        .filter(|it| it.len() <= BODY_BYTES_MAX);
+    let why = format!(
+        "a race writes its body into a plan: expected UTF-8, at most {BODY_BYTES_MAX} bytes"
+    );
+    text.map(str::to_owned).ok_or_else(|| exit::usage(why))
 }
 
 /// The protocol of all, which the scheme of URLs chooses where no flag does.

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::Switch;
 use crate::flags::duration;
+use crate::flags::foreign::{self, Elsewhere};
 use crate::flags::number::whole;
 
 /// What is spoken, and to where.
@@ -18,13 +19,14 @@ pub(crate) struct WayFlags {
     #[arg(long, value_enum, value_name = "NAME", default_value_t = ProtocolFlag::Auto)]
     pub(crate) protocol: ProtocolFlag,
     /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
-    #[arg(short = 'm', long, default_value_t = 1, value_name = "N",
-          value_parser = whole::<u32>(1, 65_534), hide_short_help = true)]
+    #[arg(short = 'm', long, default_value_t = 1, value_name = "N", hide_short_help = true,
+          value_parser = Elsewhere::new(whole::<u32>(1, 65_534), foreign::method))]
     pub(crate) streams: u32,
     /// Connect to this address instead of the URL's host
     #[arg(
         long,
         value_name = "HOST:PORT",
+        value_parser = of_curl,
         conflicts_with = "unix_socket",
         hide_short_help = true
     )]
@@ -110,12 +112,21 @@ pub(crate) struct TlsFlags {
     /// request twice. HTTP/3 only, with --resumption on
     #[arg(long, value_enum, default_value_t = Switch::Off, hide_short_help = true)]
     pub(crate) early_data: Switch,
-    /// PEM file with a client certificate
-    #[arg(long, value_name = "FILE", requires = "key", hide_short_help = true)]
+    /// PEM file with a client certificate, and with its key where --key names no other
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) cert: Option<PathBuf>,
     /// PEM file with the key for --cert
     #[arg(long, value_name = "FILE", requires = "cert", hide_short_help = true)]
     pub(crate) key: Option<PathBuf>,
+}
+
+/// Reads `HOST:PORT`, also from curl's `URL-HOST:URL-PORT:HOST:PORT`.
+fn of_curl(text: &str) -> Result<String, String> {
+    let fields: Vec<&str> = text.split(':').collect();
+    Ok(match fields[..] {
+        [_, _, host, port] if !text.contains('[') => format!("{host}:{port}"),
+        _ => text.to_owned(),
+    })
 }
 
 /// The protocol of a connection.
@@ -124,12 +135,15 @@ pub(crate) enum ProtocolFlag {
     /// HTTP/2 or HTTP/1.1 over TLS, as the server chooses; HTTP/1.1 without TLS
     Auto,
     /// HTTP/1.1
+    #[value(aliases = ["1", "1.1", "http1", "http1.1", "http/1.1"])]
     H1,
     /// HTTP/2 over TLS
+    #[value(aliases = ["2", "http2", "http/2"])]
     H2,
     /// HTTP/2 without TLS, with prior knowledge
     H2c,
     /// HTTP/3 over QUIC, with prior knowledge
+    #[value(aliases = ["3", "http3", "http/3"])]
     H3,
 }
 

@@ -8,7 +8,7 @@ use bakeoff_load::{Target, shown_url};
 use bakeoff_plan::RateShape;
 
 use crate::exit;
-use crate::flags::{LoadFlags, Switch};
+use crate::flags::{LoadFlags, PrintFlags, Switch};
 
 /// Longest time that a flag may name, a year: the clock's nanoseconds must have room for it.
 const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
@@ -46,6 +46,31 @@ pub(in crate::commands::measure) fn conditions_that_a_load_does_not_see(
         ))),
         None => Ok(()),
     }
+}
+
+/// Refuses files that cannot be written, before a load whose result they are to take.
+pub(in crate::commands::measure) fn files_that_cannot_be_written(
+    flags: &PrintFlags,
+) -> anyhow::Result<()> {
+    let files = [
+        ("--output", &flags.output),
+        ("--csv", &flags.csv),
+        ("--log", &flags.log),
+    ];
+    for (flag, file) in files {
+        let Some(file) = file else { continue };
+        let open = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(file);
+        open.map_err(|error| {
+            exit::usage(format!(
+                "{flag}: failed to write {}: {error}",
+                file.display()
+            ))
+        })?;
+    }
+    Ok(())
 }
 
 /// Refuses flags of TLS for a URL without TLS. `--insecure` is accepted: it changes nothing there,

@@ -1,5 +1,7 @@
 //! What is requested: the URLs of the command line, of a list, or of a page that a browser saved.
 
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,11 +9,14 @@ use std::sync::Arc;
 use bakeoff_load::{
     ConnectTo, Exchange, ExpectedStatus, Order, Request, Speaking, Target, TargetError, shown_url,
 };
-use bakeoff_plan::{Page, parse_request_list};
+use bakeoff_plan::{ListedBody, ListedRequest, Page, REQUESTS_MAX, parse_request_list};
 use bakeoff_record::{open_regular, read_regular_text};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
-use super::address;
-use crate::flags::LoadFlags;
+use super::{address, curl};
+use crate::commands::measure::sent::{self, Sent};
+use crate::flags::{Command, Flags, LoadFlags, MeasureCommand};
 use crate::{exit, output};
 
 /// Longest list of URLs, bytes.
@@ -29,6 +34,8 @@ pub(super) struct Asked {
 pub(super) struct AskedOne {
     pub(super) target: Target,
     method: String,
+    headers: Vec<(String, String)>,
+    body: Arc<[u8]>,
     weight: u32,
     status: ExpectedStatus,
 }
@@ -44,6 +51,12 @@ impl Asked {
             return Self::of_page(flags, path);
         }
         let urls = &flags.amount.urls;
+        if urls.is_empty() {
+            return Err(exit::usage(
+                "a URL is missing: give one, such as localhost:8080, or a list of them with \
+                 --urls FILE, where - is standard input",
+            ));
+        }
         let weights = request.weights.clone();
         let weights = weights.unwrap_or_else(|| vec![1; urls.len()]);
         if weights.len() != urls.len() {
@@ -54,10 +67,14 @@ impl Asked {
             )));
         }
         let mut server = Server::of(flags);
+        let sent = Sent::of(&request.head, &request.body)?;
+        let body: Arc<[u8]> = sent.body.as_deref().unwrap_or_default().into();
         let each = urls.iter().zip(weights).map(|(url, weight)| {
             Ok(AskedOne {
                 target: server.target(url).map_err(exit::usage)?,
-                method: request.method.clone(),
+                method: sent.method(sent.body.is_some()).to_owned(),
+                headers: sent.headers.clone(),
+                body: body.clone(),
                 weight,
                 status: status(flags, None),
             })
@@ -83,22 +100,74 @@ impl Asked {
         let wrong = |problem: &dyn std::fmt::Display| {
             exit::usage(format!("--urls: failed to read {name}: {problem}"))
         };
-        let list = parse_request_list(&text.map_err(|error| wrong(&error))?);
+        let text = text.map_err(|error| wrong(&error))?;
+        let commands = curl::commands(&text).map_err(|error| wrong(&error))?;
+        if let Some(commands) = commands {
+            return Self::of_commands(flags, commands, &wrong);
+        }
+        let list = parse_request_list(&text);
         let mut server = Server::of(flags);
+        let sent = Sent::of(&flags.request.head, &flags.request.body)?;
         let each = list.map_err(|error| wrong(&error))?.into_iter();
+        let mut bodies = Bodies::default();
         let requests = each.map(|listed| {
-            let target = server.target(&listed.url);
+            let at = |error: String| wrong(&format!("line {}: {error}", listed.line));
+            let body = bodies.of(&listed, &sent).map_err(at)?;
+            let usual = sent.method(body.is_some());
             Ok(AskedOne {
-                target: target.map_err(|error| wrong(&format!("line {}: {error}", listed.line)))?,
-                method: listed
-                    .method
-                    .unwrap_or_else(|| flags.request.method.clone()),
+                target: server.target(&listed.url).map_err(at)?,
+                method: listed.method.unwrap_or_else(|| usual.to_owned()),
+                headers: merged(&sent.headers, listed.headers),
+                body: body.unwrap_or_default(),
                 weight: listed.weight,
                 status: status(flags, None),
             })
         });
         Ok(Self {
             requests: requests.collect::<anyhow::Result<_>>()?,
+            order: Order::ByWeight,
+        })
+    }
+
+    /// Commands of curl. What they say of the request is its own, and else that of the flags.
+    fn of_commands(
+        flags: &LoadFlags,
+        commands: Vec<curl::Command>,
+        wrong: &dyn Fn(&dyn std::fmt::Display) -> anyhow::Error,
+    ) -> anyhow::Result<Self> {
+        let mut server = Server::of(flags);
+        let usual = Sent::of(&flags.request.head, &flags.request.body)?;
+        let mut requests = Vec::new();
+        for command in commands {
+            let at = |error: String| wrong(&format!("line {}: {error}", command.line));
+            let own = own_flags(command.words).map_err(at)?;
+            let sent = Sent::of(&own.request.head, &own.request.body);
+            let sent = sent.map_err(|error| at(error.to_string()))?;
+            let body = sent.body.as_deref().or(usual.body.as_deref());
+            let method = sent.method.clone().or(usual.method.clone());
+            let body: Option<Arc<[u8]>> = body.map(Into::into);
+            for url in &own.amount.urls {
+                requests.push(AskedOne {
+                    target: server.target(url).map_err(at)?,
+                    method: method
+                        .clone()
+                        .unwrap_or_else(|| sent.method(body.is_some()).to_owned()),
+                    headers: merged(&usual.headers, sent.headers.clone()),
+                    body: body.clone().unwrap_or_default(),
+                    weight: 1,
+                    status: status(flags, None),
+                });
+                if requests.len() > REQUESTS_MAX {
+                    let many = format!("a list can have {REQUESTS_MAX} requests");
+                    return Err(at(many));
+                }
+            }
+        }
+        if requests.is_empty() {
+            return Err(wrong(&"it lists no URL"));
+        }
+        Ok(Self {
+            requests,
             order: Order::ByWeight,
         })
     }
@@ -131,6 +200,7 @@ impl Asked {
             )));
         }
         let scheme = if first.secure { "https" } else { "http" };
+        let sent = Sent::of(&flags.request.head, &flags.request.body)?;
         let requests = page.requests.into_iter().map(|one| AskedOne {
             target: Target {
                 url: format!("{scheme}://{}{}", first.host, one.target),
@@ -138,6 +208,8 @@ impl Asked {
                 ..first.clone()
             },
             method: one.method,
+            headers: sent.headers.clone(),
+            body: Arc::default(),
             weight: 1,
             status: status(flags, Some(one.status)),
         });
@@ -153,14 +225,14 @@ impl Asked {
         flags: &LoadFlags,
         speaking: &Speaking,
     ) -> anyhow::Result<Vec<Exchange>> {
-        let body = read_optional("--body", flags.request.body.as_deref())?.unwrap_or_default();
-        let expected = read_optional("--expect-body", flags.checks.expect_body.as_deref())?;
-        let expected: Option<Arc<[u8]>> = expected.map(Into::into);
-        if body.len().saturating_mul(self.requests.len()) > REQUEST_BYTES_MAX {
+        let expected = flags.checks.expect_body.as_deref();
+        let expected = expected.map(|path| sent::read("--expect-body", path));
+        let expected: Option<Arc<[u8]>> = expected.transpose()?.map(Into::into);
+        let bytes: usize = self.requests.iter().map(|it| it.body.len()).sum();
+        if bytes > REQUEST_BYTES_MAX {
             return Err(exit::usage(format!(
-                "--body has {} bytes for each of {} requests; expected at most {REQUEST_BYTES_MAX} \
-                 bytes together",
-                body.len(),
+                "the bodies of {} requests have {bytes} bytes; expected at most \
+                 {REQUEST_BYTES_MAX} bytes together",
                 self.requests.len()
             )));
         }
@@ -169,8 +241,8 @@ impl Asked {
                 method: &asked.method,
                 target: &asked.target.path,
                 host: &asked.target.host,
-                headers: &flags.request.headers,
-                body: &body,
+                headers: &asked.headers,
+                body: &asked.body,
                 keep_alive: !flags.connection.no_keepalive,
             };
             let bytes = if flags.request.chunked {
@@ -190,6 +262,67 @@ impl Asked {
             })
         };
         self.requests.iter().map(one).collect()
+    }
+}
+
+/// The flags of a command in a list, where `-d` is curl's.
+fn own_flags(words: Vec<String>) -> Result<LoadFlags, String> {
+    let start = ["bakeoff", "load"].map(str::to_owned).into_iter();
+    let words = words.into_iter().map(|word| match word.strip_prefix("-d") {
+        Some("") => "--data".to_owned(),
+        Some(text) => format!("--data={text}"),
+        None => word,
+    });
+    let read = Flags::of(start.chain(words).map(OsString::from).collect());
+    // The first line is what is wrong, and may be all that is of one's own words.
+    let first = |error: clap::Error| {
+        let text = error.to_string();
+        let line = text.lines().next().unwrap_or_default();
+        line.trim_start_matches("error: ").to_owned()
+    };
+    match read.map_err(first)?.command {
+        Command::Measure(MeasureCommand::Load(flags)) => Ok(flags.load),
+        _ => Err("it is no request".to_owned()),
+    }
+}
+
+/// Headers of the flags, without those that a listed request has itself, and then its own.
+fn merged(flags: &[(String, String)], own: Vec<(String, String)>) -> Vec<(String, String)> {
+    let is_own = |name: &str| own.iter().any(|(it, _)| it.eq_ignore_ascii_case(name));
+    let usual = flags.iter().filter(|(name, _)| !is_own(name)).cloned();
+    usual.chain(own.iter().cloned()).collect()
+}
+
+/// The bodies of a list. A file that several requests name is read once.
+#[derive(Default)]
+struct Bodies {
+    files: HashMap<String, Arc<[u8]>>,
+    usual: Option<Arc<[u8]>>,
+}
+
+impl Bodies {
+    /// The body of a listed request, which is its own or that of the flags.
+    fn of(&mut self, listed: &ListedRequest, sent: &Sent) -> Result<Option<Arc<[u8]>>, String> {
+        match &listed.body {
+            None => {
+                let usual = || sent.body.as_deref().map(Into::into);
+                self.usual = self.usual.take().or_else(usual);
+                Ok(self.usual.clone())
+            }
+            Some(ListedBody::Base64(text)) => match STANDARD.decode(text) {
+                Ok(bytes) => Ok(Some(bytes.into())),
+                Err(error) => Err(format!("its body is no Base64: {error}")),
+            },
+            Some(ListedBody::File(path)) => {
+                if let Some(known) = self.files.get(path) {
+                    return Ok(Some(known.clone()));
+                }
+                let read = sent::read("its body", Path::new(path));
+                let bytes: Arc<[u8]> = read.map_err(|error| error.to_string())?.into();
+                self.files.insert(path.clone(), bytes.clone());
+                Ok(Some(bytes))
+            }
+        }
     }
 }
 
@@ -246,16 +379,4 @@ fn standard_input() -> std::io::Result<String> {
         return Err(std::io::Error::other(problem));
     }
     Ok(text)
-}
-
-fn read_optional(flag: &str, path: Option<&Path>) -> anyhow::Result<Option<Vec<u8>>> {
-    let Some(path) = path else { return Ok(None) };
-    let bytes = super::super::body_at(path);
-    let bytes = bytes.map_err(|error| {
-        exit::usage(format!(
-            "{flag}: failed to read {}: {error}",
-            path.display()
-        ))
-    });
-    bytes.map(Some)
 }

@@ -174,7 +174,7 @@ fn asked_path(text: &str) -> anyhow::Result<String> {
 
 /// A `Host` header is the name that all are asked by.
 fn host_of(flags: &OperandFlags) -> Option<String> {
-    let mut headers = flags.request.headers.iter();
+    let mut headers = flags.request.head.headers.iter();
     let host = headers.find(|(name, _)| name.eq_ignore_ascii_case("host"));
     host.map(|(_, value)| value.clone())
 }

@@ -1,0 +1,434 @@
+//! Flags of wrk, hey, oha, vegeta, k6, curl, ab and other tools, as people type them out of habit.
+//! What is the same thing here is understood. What is not is answered in one line, with the flag
+//! that it is here: a flag that looks alike is no answer.
+//!
+//! The table is the only place that knows them. None of them is in the help.
+
+use std::ffi::{OsStr, OsString};
+
+use bakeoff_plan::nearest;
+use clap::builder::{ArgPredicate, TypedValueParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, Command, Error};
+
+/// What another tool's flag is here.
+#[derive(Debug, Clone, Copy)]
+enum Means {
+    /// This flag.
+    Ours(&'static str),
+    /// This flag with this value.
+    Fixed(&'static str, &'static str),
+    /// What happens anyway.
+    Always,
+    /// Something else, which this sentence says.
+    Instead(&'static str),
+}
+
+use Means::{Always, Fixed, Instead, Ours};
+
+/// Flags about requests: those of `load` and `race`. A name of one letter is a short flag.
+const REQUEST: [(&str, Means); 24] = [
+    ("request", Ours("method")),
+    ("I head", Fixed("method", "HEAD")),
+    ("a", Ours("user")),
+    ("data-ascii", Ours("data")),
+    ("h2 http2 http2.0", Fixed("protocol", "h2")),
+    ("h2c http2-prior-knowledge", Fixed("protocol", "h2c")),
+    ("h1 http1 http1.1", Fixed("protocol", "h1")),
+    ("h3 http3 http3-only", Fixed("protocol", "h3")),
+    (
+        "http-version alpn-list npn-list no-tls-proto",
+        Ours("protocol"),
+    ),
+    (
+        "http1.0 http0.9 0",
+        Instead("HTTP/1.0 is not spoken: leave it out, or --protocol h1"),
+    ),
+    (
+        "F form form-string",
+        Instead(
+            "a form in parts is not made here: save its body and send it with --body FILE and \
+         -H 'Content-Type: multipart/form-data; boundary=...'; a plain form is --data 'a=1&b=2'",
+        ),
+    ),
+    (
+        "data-urlencode url-query",
+        Instead("texts are sent as they are: encode it yourself, as in --data 'name=a%20b'"),
+    ),
+    (
+        "G get",
+        Instead("a query is part of the URL: write it behind a ?"),
+    ),
+    (
+        "D body-file upload-file",
+        Instead("a file with the body is --body FILE; h2load's time is -d 10s"),
+    ),
+    (
+        "p post",
+        Instead(
+            "a file with the body is --body FILE, requests in flight on a connection are \
+             --streams N, \
+         and a protocol is --protocol NAME",
+        ),
+    ),
+    (
+        "T content-type",
+        Instead(
+            "a type of the body is -H 'Content-Type: TYPE'; a file to PUT is -X PUT --body FILE",
+        ),
+    ),
+    (
+        "A accept user-agent agent",
+        Instead(
+            "write the header: -H 'User-Agent: NAME' or -H 'Accept: TYPE'; ab's password is \
+         -u USER:PASSWORD",
+        ),
+    ),
+    ("host vhost", Instead("write the header: -H 'Host: NAME'")),
+    (
+        "b C cookie",
+        Instead("write the header: -H 'Cookie: NAME=VALUE'"),
+    ),
+    ("e referer", Instead("write the header: -H 'Referer: URL'")),
+    (
+        "oauth2-bearer bearer",
+        Instead("write the header: -H 'Authorization: Bearer TOKEN'"),
+    ),
+    ("url base-uri", Instead("write the URL without a flag")),
+    (
+        "S show-error disable-compression disable-redirects no-pre-lookup",
+        Always,
+    ),
+    (
+        "L location redirect redirects max-redirs follow-redirects",
+        Instead("redirects are not followed: give the URL to which they lead"),
+    ),
+];
+
+/// Flags of `load` alone.
+const LOAD: [(&str, Means); 36] = [
+    (
+        "connections concurrency vus max-vus users max-workers",
+        Ours("clients"),
+    ),
+    ("iterations amount num-requests", Ours("requests")),
+    ("R qps rps", Ours("rate")),
+    ("targets input-file urls-from-file", Ours("list")),
+    ("s silent no-tui no-progress-meter", Ours("quiet")),
+    ("j", Ours("json")),
+    ("out", Ours("output")),
+    ("cpus num-threads", Ours("threads")),
+    ("max-time", Ours("timeout")),
+    ("warm-up-time", Ours("warmup")),
+    ("max-concurrent-streams", Ours("streams")),
+    ("disable-keepalive no-keep-alive", Ours("no_keepalive")),
+    ("root-certs ca", Ours("cacert")),
+    (
+        "skip-verify insecure-skip-tls-verify no-check-certificate",
+        Ours("insecure"),
+    ),
+    ("laddr interface", Ours("source")),
+    ("sni", Ours("server_name")),
+    ("tlsv1.3", Fixed("tls_version", "1.3")),
+    ("haproxy-protocol", Fixed("proxy_protocol", "v1")),
+    (
+        "l latency latencies latency-correction lazy tlsv1.2",
+        Always,
+    ),
+    (
+        "i include",
+        Instead("a list of URLs is --urls FILE, the number of requests -n N, and HEAD -X HEAD"),
+    ),
+    (
+        "script timing-script-file",
+        Instead("scripts are not run: several requests are a list, --urls FILE"),
+    ),
+    (
+        "stage stages",
+        Instead("steps are a rate's: -r 100,200,400 or -r 100..1000"),
+    ),
+    (
+        "burst-delay burst-rate rate-period",
+        Instead(
+            "bursts are not sent: -r R is a rate, and --arrival poisson makes its gaps irregular",
+        ),
+    ),
+    (
+        "rand-regex-url max-repeat",
+        Instead("URLs are a list: --urls FILE"),
+    ),
+    ("workers", Instead("connections are -c N, and threads -t N")),
+    ("parallel parallel-max Z", Instead("connections are -c N")),
+    (
+        "pipelining pipeline",
+        Instead(
+            "requests are not pipelined: over HTTP/2, --streams N are in flight on a connection",
+        ),
+    ),
+    (
+        "connect-timeout",
+        Instead("--timeout TIME is that of a request, connecting included"),
+    ),
+    (
+        "keepalive keep-alive",
+        Instead("connections are kept; --no-keepalive closes each after a request"),
+    ),
+    (
+        "x proxy",
+        Instead("requests go straight to the server: --connect-to HOST:PORT says where that is"),
+    ),
+    (
+        "resolve 4 6 ipv4 ipv6",
+        Instead("an address to connect to is --connect-to HOST:PORT"),
+    ),
+    (
+        "f fail fail-with-body",
+        Instead("--strict and --fail-if end with another exit code; a body is --body FILE"),
+    ),
+    (
+        "v verbose w write-out O remote-name g trace",
+        Instead("the result has all that is kept: --json prints it as one document"),
+    ),
+    (
+        "K config",
+        Instead("a list of URLs is --urls FILE, in curl's form or vegeta's"),
+    ),
+    (
+        "format output-format",
+        Instead("--json prints one JSON document, and --urls reads lists in every form"),
+    ),
+    (
+        "name max-body retry no-color disable-color fps",
+        Instead("there is no such choice here: leave it out"),
+    ),
+];
+
+/// Values of `-d` that are another tool's body.
+pub(crate) fn body(text: &str) -> Option<&'static str> {
+    (!text.starts_with(|first: char| first.is_ascii_digit() || first == '.'))
+        .then_some("-d is the measured time, such as -d 10s; a body is --data TEXT or --body FILE")
+}
+
+/// Values of `-m` that are another tool's method.
+pub(crate) fn method(text: &str) -> Option<&'static str> {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        .then_some("-m is the number of requests in flight on each connection; a method is -X NAME")
+}
+
+/// Values of `-t` that are another tool's time.
+pub(crate) fn time(text: &str) -> Option<&'static str> {
+    text.ends_with(['s', 'S', 'm', 'M', 'h', 'H']).then_some(
+        "-t is the number of threads; a timeout is --timeout 5s, and the measured time -d 30s",
+    )
+}
+
+/// Values of `-o` that are another tool's format.
+pub(crate) fn format(text: &str) -> Option<&'static str> {
+    let is_format = ["csv", "json", "j", "plain-text", "text"].contains(&text)
+        || text.starts_with("json=")
+        || text.starts_with("csv=");
+    is_format.then_some("-o names a file, such as -o result.txt; --json chooses the format")
+}
+
+/// What stands for a URL and is none: a command or a script of another tool, or a body.
+pub(crate) fn word(text: &str) -> Option<&'static str> {
+    const SCRIPTS: [&str; 6] = [".js", ".ts", ".lua", ".py", ".jmx", ".scala"];
+    let is_host = |first: &str| first.contains('.') || first == "localhost";
+    let is_path = text
+        .split_once('/')
+        .is_none_or(|(first, _)| !is_host(first));
+    let is_file = text.starts_with('.') || is_path && !text.contains(':');
+    match text {
+        "attack" | "wrk" | "wrk2" | "hey" | "oha" | "vegeta" | "k6" | "curl" | "ab" | "h2load" => {
+            Some(
+                "`bakeoff load` takes the place of another tool's name and command: leave them \
+                 out, and give the URL, or a list with --urls FILE",
+            )
+        }
+        _ if text == "run" || is_file && SCRIPTS.iter().any(|end| text.ends_with(end)) => Some(
+            "scripts are not run: give the URL, or a list with --urls FILE, with -c N or -r R and \
+             -d TIME",
+        ),
+        _ if text.starts_with('{') => Some(
+            "a body is given with --data TEXT or --body FILE; --json chooses how the result is \
+             printed",
+        ),
+        _ => None,
+    }
+}
+
+/// A parser of values, some of which are another tool's: they are answered with what is written
+/// here. A value is not repeated, because it may be secret.
+#[derive(Clone)]
+pub(crate) struct Elsewhere<P> {
+    parser: P,
+    answer: fn(&str) -> Option<&'static str>,
+}
+
+impl<P: TypedValueParser> Elsewhere<P> {
+    pub(crate) fn new(parser: P, answer: fn(&str) -> Option<&'static str>) -> Self {
+        Self { parser, answer }
+    }
+}
+
+impl<P: TypedValueParser> TypedValueParser for Elsewhere<P> {
+    type Value = P::Value;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Self::Value, Error> {
+        match value.to_str().and_then(self.answer) {
+            Some(answer) => Err(refusal(command, answer)),
+            None => self.parser.parse_ref(command, arg, value),
+        }
+    }
+}
+
+/// A parser that takes nothing, for a flag that is something else here.
+#[derive(Debug, Clone)]
+struct Refused {
+    flag: String,
+    answer: &'static str,
+}
+
+impl TypedValueParser for Refused {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, _: &OsStr) -> Result<String, Error> {
+        let Self { flag, answer } = self;
+        Err(refusal(command, &format!("{flag}: {answer}")))
+    }
+}
+
+/// An error of one line.
+fn refusal(command: &Command, text: &str) -> Error {
+    Error::raw(ErrorKind::ValueValidation, format!("{text}\n")).with_cmd(command)
+}
+
+/// `bakeoff` with the flags of other tools, for reading arguments.
+pub(super) fn known(command: Command) -> Command {
+    command
+        .mut_subcommand("load", |load| {
+            let all = REQUEST.iter().chain(&LOAD);
+            all.fold(load, |load, &(names, means)| with(load, names, means))
+        })
+        .mut_subcommand("race", |race| {
+            let all = REQUEST.iter();
+            all.fold(race, |race, &(names, means)| with(race, names, means))
+        })
+}
+
+fn with(command: Command, names: &'static str, means: Means) -> Command {
+    names.split(' ').fold(command, |command, name| {
+        let short = Some(name.chars())
+            .filter(|_| name.len() == 1)
+            .and_then(|mut it| it.next());
+        let is_taken = command.get_arguments().any(|arg| match short {
+            Some(short) => arg
+                .get_short_and_visible_aliases()
+                .is_some_and(|it| it.contains(&short)),
+            None => arg.get_long() == Some(name),
+        });
+        if is_taken {
+            return command;
+        }
+        let hidden = match short {
+            Some(short) => Arg::new(name).short(short).hide(true),
+            None => Arg::new(name).long(name).hide(true),
+        };
+        match (means, short) {
+            (Ours(id), Some(short)) => command.mut_arg(id, |arg| arg.short_alias(short)),
+            (Ours(id), None) => command.mut_arg(id, |arg| arg.alias(name)),
+            (Fixed(id, value), _) => command
+                .mut_arg(id, |arg| {
+                    arg.default_value_if(name, ArgPredicate::Equals("true".into()), value)
+                })
+                .arg(hidden.action(ArgAction::SetTrue)),
+            (Always, _) => command.arg(hidden.action(ArgAction::SetTrue)),
+            (Instead(answer), _) => {
+                let dashes = if short.is_some() { "-" } else { "--" };
+                let flag = format!("{dashes}{name}");
+                command.arg(
+                    hidden
+                        .num_args(0..=1)
+                        .default_missing_value("")
+                        .value_parser(Refused { flag, answer }),
+                )
+            }
+        }
+    })
+}
+
+/// What curl's flag without a value stands for.
+const COMPRESSED: [&str; 2] = ["-H", "Accept-Encoding: deflate, gzip, br"];
+
+/// The arguments with two dashes before each long flag: tools in Go are content with one. And with
+/// the header for `--compressed`.
+pub(super) fn with_two_dashes(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
+    let name = arguments.get(1).and_then(|name| name.to_str());
+    let Some(command) = name.and_then(|name| command.find_subcommand(name)) else {
+        return arguments;
+    };
+    let is_long = |name: &str| {
+        let mut all = command.get_arguments();
+        name.len() > 1
+            && all.any(|arg| {
+                let aliases = arg.get_all_aliases().unwrap_or_default();
+                arg.get_long() == Some(name) || aliases.contains(&name)
+            })
+    };
+    let mut all = Vec::with_capacity(arguments.len());
+    let mut is_flag = true;
+    for (at, argument) in arguments.into_iter().enumerate() {
+        is_flag &= argument != "--";
+        let text = argument.to_str().filter(|_| is_flag && at > 1);
+        let name = text.and_then(|text| text.strip_prefix('-')?.split('=').next());
+        if text == Some("--compressed") {
+            all.extend(COMPRESSED.map(OsString::from));
+        } else if name.is_some_and(is_long) {
+            let mut longer = OsString::from("-");
+            longer.push(argument);
+            all.push(longer);
+        } else {
+            all.push(argument);
+        }
+    }
+    all
+}
+
+/// What to write instead, where a command is missing before the flags of a load.
+pub(super) fn no_command(command: &Command, arguments: &[OsString]) -> Option<Error> {
+    let first = arguments.get(1)?.to_str()?;
+    let is_url = |argument: &OsString| argument.to_str().is_some_and(|it| it.contains("://"));
+    let is_of_load = first.starts_with('-') || first.contains("://");
+    (is_of_load && arguments.iter().any(is_url)).then(|| {
+        refusal(
+            command,
+            "a command is missing: `bakeoff load URL` loads one URL, and `bakeoff race URL URL` \
+             compares two",
+        )
+    })
+}
+
+/// An error without the tip of a flag that does not look like what was typed. clap's own measure
+/// finds `--data` like `--duration`.
+pub(super) fn without_far_tip(mut error: Error) -> Error {
+    let of = |kind| match error.get(kind) {
+        Some(ContextValue::String(flag)) => Some(flag.trim_start_matches('-').to_owned()),
+        _ => None,
+    };
+    let (typed, tip) = (of(ContextKind::InvalidArg), of(ContextKind::SuggestedArg));
+    if typed
+        .zip(tip)
+        .is_some_and(|(typed, tip)| nearest(&typed, [&tip]).is_none())
+    {
+        error.remove(ContextKind::SuggestedArg);
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests;
