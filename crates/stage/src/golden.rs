@@ -197,7 +197,7 @@ fn apache_says_how_to_name_the_folder_of_its_modules() {
     let folder = "/usr/lib/apache2/modules";
     let hint_for = |module: &str| {
         let message = format!("Syntax error on line 9: Cannot load {folder}/{module} into server");
-        let (hint, words) = apache.own.hint(&message).unwrap();
+        let (hint, words, _) = apache.own.hint(&message).unwrap();
         template::render(hint, &words, &context).unwrap()
     };
     for module in ["mod_unixd.so", "mod_mpm_event.so"] {

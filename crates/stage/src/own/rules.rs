@@ -227,16 +227,21 @@ impl OwnRules {
         found.map(|name| name.as_str())
     }
 
-    /// The hint for a message, a template, and what it names of the message.
-    pub(crate) fn hint(&self, message: &str) -> Option<(&str, Variables)> {
-        self.hints.iter().find_map(|(pattern, hint)| {
-            let captures = pattern.captures(message)?;
-            let mut words = Variables::default();
-            for name in pattern.capture_names().flatten() {
-                words.set(name, captures.name(name).map_or("", |group| group.as_str()));
-            }
-            Some((hint.as_str(), words))
-        })
+    /// The hint for a message, a template, what it names of the message, and where that is: for the
+    /// first error that there is one for, of several the first.
+    pub(crate) fn hint(&self, message: &str) -> Option<(&str, Variables, usize)> {
+        let matches = self.hints.iter().filter_map(|(pattern, hint)| {
+            let mut all = pattern.captures_iter(message);
+            let captures =
+                all.find(|it| it.get(0).is_some_and(|at| !warns(message, at.start())))?;
+            Some((captures.get(0)?.start(), pattern, hint, captures))
+        });
+        let (at, pattern, hint, captures) = matches.min_by_key(|(at, ..)| *at)?;
+        let mut words = Variables::default();
+        for name in pattern.capture_names().flatten() {
+            words.set(name, captures.name(name).map_or("", |group| group.as_str()));
+        }
+        Some((hint.as_str(), words, at))
     }
 
     /// The folder that relative paths in the file `main` begin at, and the line that says so, if
@@ -294,6 +299,14 @@ impl OwnRules {
             })
             .collect()
     }
+}
+
+/// Whether the line at a place of a server's message is a warning.
+fn warns(message: &str, at: usize) -> bool {
+    let begin = message[..at].rfind('\n').map_or(0, |end| end + 1);
+    let line = message[begin..].lines().next().unwrap_or_default();
+    let line = line.to_lowercase();
+    ["[warn", "\"warn\""].iter().any(|mark| line.contains(mark))
 }
 
 impl Rule {

@@ -100,7 +100,7 @@ impl Prepared {
     /// What to do about a refusal, with the file and the line, as a clause.
     fn hint(&self, message: &str) -> Result<String, StageError> {
         let found = self.server.own.hint(message);
-        let Some((template, words)) = found else {
+        let Some((template, words, from)) = found else {
             return Ok(String::new());
         };
         let context = template::Context {
@@ -112,7 +112,7 @@ impl Prepared {
             let file = format!("`own.hint` for server {}", self.server.name);
             StageError::new(Step::CheckConfig, Cause::Template { file, cause })
         })?;
-        let place = place_in(message).map_or(String::new(), |place| format!("{place}: "));
+        let place = place_of(message, from).map_or(String::new(), |place| format!("{place}: "));
         Ok(format!(": {place}{hint}"))
     }
 
@@ -152,7 +152,20 @@ fn check_stores(prepared: &Prepared) -> Result<(), StageError> {
     Err(StageError::file(Step::CheckConfig, own.named(), cause))
 }
 
-/// The file and line that a server's message names: `... in /etc/nginx/a.conf:12`.
+/// The file and line of what a server's message says at `at`: those of its line, or of the last one
+/// before it that has any. Before an error there may be warnings of other lines.
+fn place_of(message: &str, at: usize) -> Option<String> {
+    let begin = message[..at].rfind('\n').map_or(0, |end| end + 1);
+    let end = message[at..]
+        .find('\n')
+        .map_or(message.len(), |end| at + end);
+    let before = message[..begin].lines().rev();
+    std::iter::once(&message[begin..end])
+        .chain(before)
+        .find_map(place_in)
+}
+
+/// The file and line that a text names: `... in /etc/nginx/a.conf:12`.
 fn place_in(message: &str) -> Option<String> {
     if let Some(place) = place_in_sentence(message) {
         return Some(place);
@@ -204,5 +217,33 @@ mod tests {
         let lighttpd = "2026-11-22: (configfile.c.1) source: /etc/l.conf line: 14 pos: 1 parser";
         assert_eq!(place_in(lighttpd).as_deref(), Some("/etc/l.conf:14"));
         assert_eq!(place_in("no place: 12"), None);
+    }
+
+    #[test]
+    fn the_place_is_that_of_the_error_and_not_of_a_warning_before_it() {
+        for (message, said, place) in [
+            (
+                "nginx: [warn] the \"user\" directive is ignored in /a.conf:1\n\
+                 nginx: [emerg] unknown directive \"no\" in /a.conf:4\nnginx: test failed",
+                "unknown directive",
+                Some("/a.conf:4"),
+            ),
+            (
+                "AH00526: Syntax error on line 4 of /a.conf:\nInvalid command 'No'",
+                "Invalid command",
+                Some("/a.conf:4"),
+            ),
+            (
+                "[WARNING] config : parsing [/a.cfg:2] : old\n\
+                 [ALERT] config : parsing [/a.cfg:9] : unknown keyword 'no'\n\
+                 [ALERT] config : Error(s) found in configuration file : /a.cfg",
+                "unknown keyword",
+                Some("/a.cfg:9"),
+            ),
+            ("[emerg] no place\nsee /a.conf:1", "no place", None),
+        ] {
+            let at = message.find(said).unwrap();
+            assert_eq!(place_of(message, at).as_deref(), place, "{message}");
+        }
     }
 }
