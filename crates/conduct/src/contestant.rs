@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use bakeoff_origin::{ControlError, Counts};
 use bakeoff_plan::{
-    CertificateKey, Contender, Demand, Expected, KnownBy, Protocol, ServerChoice, Workload,
-    format_duration,
+    CertificateKey, Contender, Demand, Expected, KnownBy, Protocol, Request, ServerChoice,
+    Workload, format_duration,
 };
-use bakeoff_record::{Pinned, Role, Step, StopFacts};
-use bakeoff_stage::{Helper, Running, Stage, StageError, Surroundings, Written};
+use bakeoff_record::{Pinned, Role, Step, StopFacts, When};
+use bakeoff_stage::{Fetched, Helper, Running, Stage, StageError, Surroundings, Written};
 
 mod staged;
 
@@ -23,6 +23,8 @@ const START_WITHIN: Duration = Duration::from_secs(20);
 const HELPER_WITHIN: Duration = Duration::from_secs(10);
 /// What the upstream answers where the plan leaves the answer open.
 const UPSTREAM_BODY: &[u8] = b"Hello from upstream\n";
+/// Requests that must each be counted by the upstream to be taken for its own.
+const ASKED_FOR_COUNTS: u32 = 3;
 /// What a built-in server says before the address of its counts.
 const COUNTS_PREFIX: &str = "counts on http://";
 
@@ -41,6 +43,15 @@ pub(crate) struct Place<'a> {
     pub(crate) allowed: &'a [usize],
     /// Seed of what the origin draws: the plan's, so that each round draws the same.
     pub(crate) seed: u64,
+}
+
+/// An answer, and whose it is.
+#[derive(Debug)]
+pub struct Answered {
+    /// What came.
+    pub fetched: Fetched,
+    /// Whether the upstream had a part in it, as far as that is known.
+    pub of_upstream: bool,
 }
 
 /// What answers in a trial, and the upstream behind it.
@@ -178,6 +189,47 @@ impl Contestant {
             Some(control) if self.demanded => bakeoff_origin::behave(control, begin).map(drop),
             _ => Ok(()),
         }
+    }
+
+    /// Asks the server outside of a load. That the upstream had a part in the answer is seen by the
+    /// body, and where the server has made another of it by the upstream's counts: a check of its
+    /// health may fall into one request, and not into several.
+    ///
+    /// # Errors
+    /// Where no whole answer comes within `limit`.
+    pub fn ask(
+        &self,
+        request: &Request,
+        protocol: Protocol,
+        limit: Duration,
+    ) -> Result<Answered, StageError> {
+        let mut first = self.ask_once(request, protocol, limit)?;
+        let mut asked = 1;
+        while first.of_upstream && first.fetched.body != UPSTREAM_BODY && asked < ASKED_FOR_COUNTS {
+            first.of_upstream = self.ask_once(request, protocol, limit)?.of_upstream;
+            asked += 1;
+        }
+        Ok(first)
+    }
+
+    fn ask_once(
+        &self,
+        request: &Request,
+        protocol: Protocol,
+        limit: Duration,
+    ) -> Result<Answered, StageError> {
+        let counted = || self.origin_counts().map(|counts| counts.requests);
+        let before = counted();
+        let fetched = self.server.fetch(request, protocol, When::Before, limit)?;
+        let of_upstream = match (before, counted()) {
+            (Some(before), Some(after)) => after > before || fetched.body == UPSTREAM_BODY,
+            // Who does not count is taken to be asked.
+            _ => self.origin.is_some(),
+        };
+        Ok(Answered {
+            fetched,
+            of_upstream,
+        })
     }
 
     /// What the upstream has counted since its start; `None` where there is no upstream or it

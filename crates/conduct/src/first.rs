@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bakeoff_plan::{ConfigSource, Contender, Plan, Request, ServerChoice, Workload};
-use bakeoff_record::{AnswerCheck, Pinned, Step, TrialEnd, When};
+use bakeoff_record::{AnswerCheck, Pinned, Step, TrialEnd};
 use bakeoff_stage::{Cause, Fetched, Stage, StageError};
 use serde::{Deserialize, Serialize};
 
 use crate::answers::{ANSWER_LIMIT, chosen};
-use crate::contestant::{Contestant, Place};
+use crate::contestant::{Answered, Contestant, Place};
 use crate::learn::{Seen, learn};
 use crate::preflight::Finding;
 use crate::site::{Part, StartOrder};
@@ -204,7 +204,7 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
     let open: Vec<(usize, &Request)> = asked.filter(|(_, one)| one.expect.is_open()).collect();
     if open.is_empty() {
         let first = workload.requests.first();
-        let fetched = fetch(&contestant, &workload, first)?;
+        let fetched = fetch(&contestant, &workload, first)?.fetched;
         if !fetched.check.right {
             return Err(Refused {
                 end: wrong(first, &fetched),
@@ -237,9 +237,8 @@ fn fetch(
     contestant: &Contestant,
     workload: &Workload,
     request: &Request,
-) -> Result<Fetched, StageError> {
-    let server = &contestant.server;
-    server.fetch(request, workload.protocol, When::Before, ANSWER_LIMIT)
+) -> Result<Answered, StageError> {
+    contestant.ask(request, workload.protocol, ANSWER_LIMIT)
 }
 
 /// An answer that may become the right one of a request, which has a position in the workload.
@@ -247,12 +246,12 @@ fn open_answer(
     contestant: &Contestant,
     workload: &Workload,
     (index, request): &(usize, &Request),
-) -> Result<Fetched, Refused> {
-    let fetched = fetch(contestant, workload, request)?;
+) -> Result<Answered, Refused> {
+    let asked = fetch(contestant, workload, request)?;
     let server = &contestant.server;
     let before = server.first_status().filter(|_| *index == 0);
-    let Some(cause) = refusal(&request.name(), before, &fetched.check) else {
-        return Ok(fetched);
+    let Some(cause) = refusal(&request.name(), before, &asked.fetched.check) else {
+        return Ok(asked);
     };
     let log = server.log_tail();
     Err(Refused {

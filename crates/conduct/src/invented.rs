@@ -27,6 +27,7 @@ use self::traffic::Traffic;
 pub use self::world::WorldError;
 use self::world::{Server, World};
 use crate::clock::Clock;
+use crate::contestant::Answered;
 use crate::first::{Answers, FirstAnswers, Pair};
 use crate::generators::{Generated, Generators, LoadOrder, UnderWay};
 use crate::learn::{Seen, learn};
@@ -183,8 +184,12 @@ impl Site for Invented {
                 let requests = workload.requests.iter().enumerate();
                 let open = requests.filter(|(_, request)| request.expect.is_open());
                 let seen = open.map(|(at, request)| {
-                    let mut seen = Seen::of(server.fetched(request, workload.protocol, 0));
-                    seen.meet(&server.fetched(request, workload.protocol, 1));
+                    let asked = |number| Answered {
+                        fetched: server.fetched(request, workload.protocol, number),
+                        of_upstream: workload.proxied && server.work.asks_upstream,
+                    };
+                    let mut seen = Seen::of(asked(0));
+                    seen.meet(&asked(1));
                     (at, seen)
                 });
                 answers.push(((contender_at, workload_at), seen.collect()));

@@ -4,10 +4,10 @@
 //! and what differs is said. What changes from answer to answer is not compared at all. Nothing is
 //! asked here.
 
-use bakeoff_plan::{Content, Encoding, Expected, KnownBy, OwnAnswer, Plan, SentBody};
+use bakeoff_plan::{Content, Encoding, Expected, KnownBy, OwnAnswer, Plan, SentBody, Workload};
 use bakeoff_record::AnswerCheck;
-use bakeoff_stage::Fetched;
 
+use crate::contestant::Answered;
 use crate::first::{Answers, Pair};
 
 /// Longest body that is written into a plan as text, bytes. A longer one is written as its digest.
@@ -27,6 +27,8 @@ pub(crate) struct Seen {
     body: Vec<u8>,
     /// The first thing that changed from one answer to another.
     change: Option<Change>,
+    /// Whether the upstream had a part in one of them.
+    of_upstream: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -37,18 +39,21 @@ struct Change {
 }
 
 impl Seen {
-    pub(crate) fn of(fetched: Fetched) -> Self {
-        let mut body = fetched.body;
+    pub(crate) fn of(first: Answered) -> Self {
+        let mut body = first.fetched.body;
         body.truncate(KEPT_BYTES);
         Self {
-            check: fetched.check,
+            check: first.fetched.check,
             body,
             change: None,
+            of_upstream: first.of_upstream,
         }
     }
 
     /// Takes another answer to the same request in.
-    pub(crate) fn meet(&mut self, other: &Fetched) {
+    pub(crate) fn meet(&mut self, other: &Answered) {
+        self.of_upstream |= other.of_upstream;
+        let other = &other.fetched;
         let (first, check) = (&self.check, &other.check);
         let is_length_kept = first.body_bytes == check.body_bytes;
         if first.status != check.status {
@@ -193,8 +198,30 @@ pub(crate) fn learn(plan: &Plan, answers: &[(Pair, Answers)]) -> (Plan, Vec<Stri
             workload.notes.extend(said.iter().cloned());
             notes.extend(said);
         }
+        if asks_no_upstream(workload, position, answers) {
+            // Who passes nothing on is a server of pages, whatever else its files say.
+            let workload = &mut learned.workloads[position];
+            workload.proxied = false;
+            let said = format!(
+                "no answer to `{}` came from the upstream, so it is measured without one",
+                workload.requests.first().name()
+            );
+            workload.notes.push(said.clone());
+            notes.push(said);
+        }
     }
     (learned, notes)
+}
+
+/// Whether a workload was taken to be for proxies, and the upstream had no part in any answer. What
+/// is demanded of the upstream says that it is meant.
+fn asks_no_upstream(workload: &Workload, position: usize, answers: &[(Pair, Answers)]) -> bool {
+    let of_workload = answers.iter().filter(|((_, it), _)| *it == position);
+    let mut seen = of_workload.flat_map(|(_, seen)| seen).peekable();
+    workload.proxied
+        && workload.origin.is_none()
+        && seen.peek().is_some()
+        && seen.all(|(_, seen)| !seen.of_upstream)
 }
 
 /// What the contenders answered to one request, each with its position.
@@ -380,7 +407,8 @@ impl Found<'_> {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_plan::{Builtin, Workload};
+    use bakeoff_plan::Builtin;
+    use bakeoff_stage::Fetched;
 
     use super::*;
     use crate::scripts::answer;
@@ -417,8 +445,12 @@ mod tests {
     fn learned(a: &[Fetched], b: &[Fetched]) -> (Plan, Vec<String>) {
         let plan = bakeoff_plan::parse(PLAN, "p", std::path::Path::new("/"), &Builtin).unwrap();
         let seen = |answers: &[Fetched]| {
-            let mut seen = Seen::of(answers[0].clone());
-            answers[1..].iter().for_each(|answer| seen.meet(answer));
+            let mut answers = answers.iter().cloned().map(|fetched| Answered {
+                fetched,
+                of_upstream: false,
+            });
+            let mut seen = Seen::of(answers.next().unwrap());
+            answers.for_each(|answer| seen.meet(&answer));
             vec![(0, seen)]
         };
         let (learned, notes) = learn(&plan, &[((0, 0), seen(a)), ((1, 0), seen(b))]);
@@ -445,6 +477,28 @@ mod tests {
         assert!(plan.contenders.iter().all(|it| it.answers.is_empty()));
         let (_, notes) = learned(&[page()], &[fetched(200, "text/plain", "1234")]);
         assert!(notes[0].contains("Content-Type differs"), "{notes:?}");
+    }
+
+    #[test]
+    fn a_workload_is_for_proxies_if_an_upstream_has_a_part_in_an_answer() {
+        let text = format!("{PLAN}\nproxied = true\n");
+        let demanding = format!("{text}origin = {{ delay = \"1ms\" }}\n");
+        for (text, of_upstream, expected) in [
+            (&text, [false, false], false),
+            (&text, [false, true], true),
+            (&demanding, [false, false], true),
+        ] {
+            let plan = bakeoff_plan::parse(text, "p", std::path::Path::new("/"), &Builtin).unwrap();
+            let seen = |index: usize| {
+                let seen = Seen::of(Answered {
+                    fetched: fetched(200, "text/html", "1234"),
+                    of_upstream: of_upstream[index],
+                });
+                ((index, 0), vec![(0, seen)])
+            };
+            let (learned, _) = learn(&plan, &[seen(0), seen(1)]);
+            assert_eq!(learned.workloads[0].proxied, expected, "{of_upstream:?}");
+        }
     }
 
     #[test]

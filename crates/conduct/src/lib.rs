@@ -43,7 +43,7 @@ pub use apart::Apart;
 pub use campaign::{CampaignEnd, Options, carry_out};
 pub use clock::Clock;
 pub use confirm::{CONFIRM_ROUNDS, Experiments, Means, Suspicion, confirm};
-pub use contestant::{Contestant, start_for_debugging};
+pub use contestant::{Answered, Contestant, start_for_debugging};
 pub use event::Event;
 pub use find::Searches;
 pub use first::{Approach, FirstAnswers, first_answers};

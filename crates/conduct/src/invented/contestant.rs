@@ -69,6 +69,7 @@ impl Contestant {
     /// What its upstream counts of some requests.
     fn asked(&self, requests: u64) -> Counts {
         let work = &self.server.work;
+        let requests = if work.asks_upstream { requests } else { 0 };
         let old = if work.http_1_0 { requests } else { 0 };
         Counts {
             requests,

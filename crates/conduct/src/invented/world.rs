@@ -229,6 +229,8 @@ impl Default for Disturbed {
 pub(super) struct Worked {
     /// Whether it keeps connections of clients open.
     pub(super) keeps_clients: bool,
+    /// Whether it asks its upstream at all.
+    pub(super) asks_upstream: bool,
     /// Whether it keeps connections to its upstream open.
     pub(super) keeps_upstream: bool,
     /// Whether it asks its upstream by HTTP/1.0.
@@ -245,6 +247,7 @@ impl Default for Worked {
     fn default() -> Self {
         Self {
             keeps_clients: true,
+            asks_upstream: true,
             keeps_upstream: true,
             http_1_0: false,
             log_bytes: 0,
