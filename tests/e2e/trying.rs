@@ -218,11 +218,7 @@ fn what_is_not_answered_rightly_or_cannot_be_measured_is_said_with_what_to_do() 
 }
 
 /// Files of servers without rules, each with its upstream at `PORT`.
-const WITHOUT_RULES: [(&str, &str); 4] = [
-    (
-        "envoy.yaml",
-        "static_resources:\n  clusters:\n  - name: app\n    port_value: PORT\n",
-    ),
+const WITHOUT_RULES: [(&str, &str); 2] = [
     (
         "h2o.conf",
         "hosts:\n  a:\n    proxy.reverse.url: http://127.0.0.1:PORT/\n",
@@ -231,11 +227,76 @@ const WITHOUT_RULES: [(&str, &str); 4] = [
         "default.vcl",
         "vcl 4.1;\nbackend app { .host = \"127.0.0.1\"; .port = \"PORT\"; }\n",
     ),
+];
+
+/// The same of servers with rules.
+const ENVOY: &str = "static_resources:
+  listeners:
+  - address: { socket_address: { address: 0.0.0.0, port_value: 80 } }
+    filter_chains:
+    - filters:
+      - name: envoy.filters.network.http_connection_manager
+        typed_config:
+          '@type': type.googleapis.com/envoy.extensions.filters.network.http_connection_manager\
+.v3.HttpConnectionManager
+          stat_prefix: site
+          route_config:
+            virtual_hosts:
+            - name: site
+              domains: ['*']
+              routes: [ { match: { prefix: /api }, route: { cluster: app } } ]
+          http_filters:
+          - name: envoy.filters.http.router
+            typed_config:
+              '@type': type.googleapis.com/envoy.extensions.filters.http.router.v3.Router
+  clusters:
+  - name: app
+    load_assignment:
+      cluster_name: app
+      endpoints:
+      - lb_endpoints:
+        - endpoint:
+            address:
+              socket_address:
+                address: 127.0.0.1
+                port_value: PORT
+";
+const TRAEFIK: [(&str, &str); 2] = [
     (
         "traefik.yml",
-        "entryPoints:\n  web:\n    address: :80\nping: http://127.0.0.1:PORT/\n",
+        "entryPoints:\n  web:\n    address: :80\nproviders:\n  file:\n    filename: \
+         /etc/traefik/routes.toml\n",
+    ),
+    (
+        "routes.toml",
+        "[http.routers.app]\nrule = \"PathPrefix(`/api`)\"\nservice = \"app\"\n\
+         [[http.services.app.loadBalancer.servers]]\nurl = \"http://127.0.0.1:PORT\"\n",
     ),
 ];
+
+#[test]
+fn files_of_envoy_and_traefik_are_asked_and_their_upstream_is_not() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["envoy", "traefik"]) {
+        return;
+    }
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let upstream = scripted::server(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    for (file, text) in TRAEFIK.into_iter().chain([("envoy.yaml", ENVOY)]) {
+        scene.write(file, &text.replace("PORT", &upstream.port().to_string()));
+    }
+    let finished = scene.run(&["try", "envoy.yaml", "traefik.yml", "--format", "json"]);
+    let tried = expect(finished, 0);
+    for file in tried["files"].as_array().unwrap() {
+        assert_eq!(file["asked"]["path"], "/api", "{file}");
+        assert_eq!(file["answer"]["status"], 200, "{file}");
+    }
+    assert!(tried["plan"].as_str().unwrap().contains("proxied = true"));
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+}
 
 #[test]
 fn a_file_of_a_server_without_rules_is_refused_and_its_upstream_is_never_asked() {

@@ -4,11 +4,14 @@
 //! A module for each kind of file reads its text. Nothing is started here and nothing is changed:
 //! what a trial changes is in [`crate::own`], and a reader that misses something only says less.
 
+mod apache;
 mod caddy;
 mod choice;
+mod envoy;
 mod haproxy;
 pub(crate) mod nginx;
 pub(crate) mod stand_in;
+mod traefik;
 
 use std::path::{Path, PathBuf};
 
@@ -135,6 +138,8 @@ pub struct Found {
     pub placeholders: Vec<Named>,
     /// A path that it probably answers; `None` where any is as good.
     pub path: Option<String>,
+    /// Paths that it says something of and probably answers, the best first.
+    pub paths: Vec<String>,
     /// Why it cannot be measured.
     pub problems: Vec<Problem>,
 }
@@ -144,9 +149,12 @@ impl Found {
     /// server's folder; nothing of a server that has no reader here.
     pub(crate) fn read(server: &str, files: &[Text<'_>]) -> Self {
         match server {
+            "apache" => apache::read(files),
             "caddy" => caddy::read(files),
+            "envoy" => envoy::read(files),
             "haproxy" => haproxy::read(files),
             "nginx" => nginx::read(files),
+            "traefik" => traefik::read(files),
             _ => Self::default(),
         }
     }
@@ -161,10 +169,17 @@ impl Found {
 }
 
 /// Adds a thing, unless it is there or there are too many.
-fn add<T: PartialEq>(things: &mut Vec<T>, thing: T) {
+pub(crate) fn add<T: PartialEq>(things: &mut Vec<T>, thing: T) {
     if things.len() < THINGS_MAX && !things.contains(&thing) {
         things.push(thing);
     }
+}
+
+/// Takes the paths that something answers: another than the root is asked where that is none.
+fn choose_paths(found: &mut Found, paths: Vec<String>) {
+    let (roots, others): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path == "/");
+    found.path = others.first().filter(|_| roots.is_empty()).cloned();
+    found.paths = others;
 }
 
 /// The parts of a line that blanks separate, without quotes and without a comment at its end.

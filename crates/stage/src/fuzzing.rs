@@ -46,7 +46,7 @@ pub fn server_description(text: &str) {
 /// ask of it.
 pub fn found(text: &str) {
     let path = Path::new("fuzzed.conf");
-    for server in ["caddy", "haproxy", "nginx"] {
+    for server in ["apache", "caddy", "envoy", "haproxy", "nginx", "traefik"] {
         let mut found = Found::read(server, &[Text { path, text }]);
         assert_eq!(with_leads(text, &Leads::new(), Path::new("/there")), text);
         // What is no answer of a program changes nothing.

@@ -43,6 +43,7 @@ mod holdings;
 mod install;
 mod installed;
 mod kept;
+mod keys;
 mod known;
 mod listeners;
 mod listening;

@@ -124,11 +124,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (server, text, line) in [
             (
-                "envoy",
-                "static_resources:\n  clusters:\n  - name: app\n",
-                2,
-            ),
-            (
                 "h2o",
                 "hosts:\n  a:\n    proxy.reverse.url: http://app/\n",
                 3,
@@ -138,7 +133,6 @@ mod tests {
                 "vcl 4.1;\n\nbackend app { .host = \"app\"; }\n",
                 3,
             ),
-            ("traefik", "entryPoints:\n  web:\n    address: :80\n", 1),
         ] {
             let path = folder.path().join(server);
             std::fs::write(&path, text).unwrap();

@@ -79,7 +79,7 @@ impl Overlay {
                         paths.extend(below(&path[..end + 4]));
                     }
                 }
-                Way::Redirect(_) | Way::Status(_) | Way::Aside => {}
+                Way::Nowhere | Way::Redirect(_) | Way::Status(_) | Way::Aside => {}
             }
         }
         Ok(Self { paths: Some(paths) })
@@ -94,7 +94,8 @@ impl Overlay {
     pub(crate) fn make(&self, root: &Path, workload: &Workload) -> Result<(), StageError> {
         create_folder(root)?;
         let all = || workload.files.iter().map(|file| PathBuf::from(&file.path));
-        let paths = self.paths.clone().unwrap_or_else(|| all().collect());
+        let paths = || all().chain(assets(workload)).collect();
+        let paths = self.paths.clone().unwrap_or_else(paths);
         for below in paths {
             let mut files = workload.files.iter();
             let is_script = below.extension().is_some_and(|it| it == "php");
@@ -114,6 +115,19 @@ impl Overlay {
         }
         Ok(())
     }
+}
+
+/// Where servers whose ways are not followed may look for the files that are asked: an alias takes
+/// the beginning of a path away. What has no extension may be an application's.
+fn assets(workload: &Workload) -> impl Iterator<Item = PathBuf> {
+    let requests = workload.requests.iter().take(FILES_MAX);
+    let paths = requests.filter_map(|request| below(request.path.split('?').next()?));
+    let files = paths.filter(|path| path.extension().is_some_and(|it| it != "php"));
+    files.flat_map(|path| {
+        let parts: Vec<_> = path.components().collect();
+        let ends = (0..parts.len()).map(|from| parts[from..].iter().collect());
+        ends.collect::<Vec<PathBuf>>()
+    })
 }
 
 /// The name that a user's own file answers to.

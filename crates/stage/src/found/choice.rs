@@ -16,6 +16,9 @@ const PREFERRED: [Protocol; 5] = [
     Protocol::H3,
 ];
 
+/// The end of the reason why another path is asked.
+const NOTHING_AT_ROOT: &str = ", because it has nothing at /";
+
 impl Found {
     /// Protocols that it answers requests over.
     pub fn protocols(&self) -> BTreeSet<&'static str> {
@@ -36,7 +39,10 @@ impl Found {
             port: None,
             reasons: Vec::new(),
         };
-        let Some(listener) = self.answering().find(speaks) else {
+        // Beside datagrams there is mostly what answers over TCP.
+        let is_usual = |listener: &&Listener| listener.protocols != [Protocol::H3];
+        let usual = self.answering().filter(is_usual).find(speaks);
+        let Some(listener) = usual.or_else(|| self.answering().find(speaks)) else {
             return choice;
         };
         if protocol.is_none() {
@@ -94,11 +100,22 @@ impl Found {
         }
         if choice.path != "/" {
             let path = &choice.path;
-            reasons.push(format!(
-                "it is asked for {path}, because it has nothing at /"
-            ));
+            reasons.push(format!("it is asked for {path}{NOTHING_AT_ROOT}"));
         }
         reasons
+    }
+}
+
+impl Choice {
+    /// Asks for another path, as there is nothing at this one.
+    pub fn take_other(&mut self, path: &str) {
+        let was = std::mem::replace(&mut self.path, path.to_owned());
+        let path = &self.path;
+        self.reasons
+            .retain(|reason| !reason.ends_with(NOTHING_AT_ROOT));
+        self.reasons.push(format!(
+            "it is asked for {path}, because it has nothing at {was}"
+        ));
     }
 }
 

@@ -43,6 +43,7 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
         .filter(|site| site.kind() == ListenerKind::Http);
     if let Some(site) = answering.find(|site| site.is_reachable()) {
         let path = site.path();
+        found.paths = site.other_paths();
         found.problems.extend(problem(&site.site(), &path));
         found.path = Some(path).filter(|path| path != "/");
     } else if sites.iter().any(|site| site.kind() == ListenerKind::Http) {
@@ -263,7 +264,7 @@ impl<'n> Block<'n> {
     }
 
     fn protocols(&self, listen: &Node) -> Vec<Protocol> {
-        if listen.says("quic") {
+        if is_quic(listen) {
             return vec![Protocol::H3];
         }
         let h2 = listen.says("http2") || self.is_on("http2");
@@ -299,7 +300,7 @@ impl<'n> Block<'n> {
         match self.site().way("/") {
             Way::Redirect(target) if is_elsewhere(&target) => ListenerKind::Redirect,
             Way::Aside => ListenerKind::Aside,
-            Way::Status(status) if status >= 400 && self.other_path().is_none() => {
+            Way::Status(status) if status >= 400 && self.other_paths().is_empty() => {
                 ListenerKind::Aside
             }
             _ => ListenerKind::Http,
@@ -315,8 +316,8 @@ impl<'n> Block<'n> {
                 Way::Redirect(target) if target.starts_with('/') && !target.contains('$') => {
                     path = target;
                 }
-                Way::Status(status) if status >= 400 => {
-                    return self.other_path().unwrap_or(path);
+                Way::Nowhere | Way::Status(400..) => {
+                    return self.other_paths().into_iter().next().unwrap_or(path);
                 }
                 _ => return path,
             }
@@ -324,8 +325,9 @@ impl<'n> Block<'n> {
         path
     }
 
-    /// The path of a location that leads to a file or an upstream.
-    fn other_path(&self) -> Option<String> {
+    /// Paths of locations that lead to an upstream or have an answer, then of those that lead to a
+    /// file.
+    fn other_paths(&self) -> Vec<String> {
         let site = self.site();
         let locations = self
             .node
@@ -337,23 +339,31 @@ impl<'n> Block<'n> {
             [sign, path] if sign == "=" || sign == "^~" => Some(path),
             _ => None,
         });
-        let mut paths = paths.filter(|path| path.starts_with('/') && path.as_str() != "/");
-        let answers = |path: &&String| {
-            matches!(
-                site.way(path),
-                Way::File(_)
-                    | Way::Upstream {
-                        kind: UpstreamKind::Http | UpstreamKind::FastCgi,
-                        ..
-                    }
-            )
-        };
-        paths.find(answers).cloned()
+        let paths = paths.filter(|path| path.starts_with('/') && path.as_str() != "/");
+        let (mut passed_on, mut files) = (Vec::new(), Vec::new());
+        for path in paths {
+            match site.way(path) {
+                Way::Upstream {
+                    kind: UpstreamKind::Http | UpstreamKind::FastCgi,
+                    ..
+                } => add(&mut passed_on, path.clone()),
+                Way::Status(200..=299) => add(&mut passed_on, path.clone()),
+                Way::File(_) => add(&mut files, path.clone()),
+                _ => {}
+            }
+        }
+        passed_on.append(&mut files);
+        passed_on
     }
 }
 
 fn is_secure(listen: &Node) -> bool {
-    listen.says("ssl") || listen.says("quic")
+    listen.says("ssl") || is_quic(listen)
+}
+
+/// Before 1.25 it was `http3`.
+fn is_quic(listen: &Node) -> bool {
+    listen.says("quic") || listen.says("http3")
 }
 
 /// Whether a target is another site, or the same over https.

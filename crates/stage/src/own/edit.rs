@@ -108,7 +108,7 @@ impl<'a> Edit<'a> {
         for index in 0..self.lines.len() {
             let line = &self.lines[index];
             if self.tools.rules.is_comment(&line.now)
-                || !rule.looks_into(&line.now, line.was.section)
+                || !rule.looks_into(&line.now, &line.was.section)
             {
                 continue;
             }

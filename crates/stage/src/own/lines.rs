@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use regex_lite::Regex;
 use serde::Deserialize;
 
+use crate::keys::Keys;
+
 /// `[own.foreign.lines]` as it is written.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,6 +23,9 @@ pub(crate) struct LinesTable {
     brackets: bool,
     /// Its first group is the kind of the section that a line begins.
     section: Option<String>,
+    /// Whether the text is YAML, JSON or TOML, and the section of a line the path of its keys.
+    #[serde(default)]
+    keys: bool,
     /// Its first groups that match are a name and the text that stands for it.
     define: Option<String>,
 }
@@ -31,6 +36,7 @@ pub(crate) struct Layout {
     continues: Option<Regex>,
     brackets: bool,
     section: Option<Regex>,
+    keys: bool,
     define: Option<Regex>,
 }
 
@@ -44,7 +50,7 @@ pub(super) struct Read<'t> {
     /// As the server takes it.
     pub(super) text: Cow<'t, str>,
     /// The kind of section that it is in.
-    pub(super) section: &'t str,
+    pub(super) section: Cow<'t, str>,
 }
 
 impl LinesTable {
@@ -57,6 +63,7 @@ impl LinesTable {
             continues: pattern("continues", &self.continues)?,
             brackets: self.brackets,
             section: pattern("section", &self.section)?,
+            keys: self.keys,
             define: pattern("define", &self.define)?,
         })
     }
@@ -67,6 +74,12 @@ impl Layout {
     pub(super) fn lines<'t>(&self, text: &'t str) -> Vec<Read<'t>> {
         let mut lines = Vec::new();
         let mut sections = Sections::default();
+        let paths = if self.keys {
+            Keys::of(text).paths
+        } else {
+            Vec::new()
+        };
+        let mut paths = paths.into_iter();
         let mut ends = text.split_inclusive('\n').scan(0, |end, line| {
             *end += line.len();
             Some(*end)
@@ -82,7 +95,10 @@ impl Layout {
                 count += 1;
             }
             let before = without_end(&text[begin..end]);
-            let section = sections.at(before, self.section_of(before));
+            let section = match paths.next() {
+                Some(path) => Cow::Owned(path),
+                None => Cow::Borrowed(sections.at(before, self.section_of(before))),
+            };
             lines.push(Read {
                 number,
                 before,
@@ -311,8 +327,8 @@ mod tests {
             ..Layout::default()
         };
         let text = "a\nouter {\nb {\n# }\n}\ninner { # {\nc\n}\nd\n}\ne\nglobal\n}\nf";
-        let kinds = layout.lines(text).into_iter().map(|line| line.section);
-        let kinds: Vec<&str> = kinds.collect();
+        let lines = layout.lines(text);
+        let kinds: Vec<&str> = lines.iter().map(|line| line.section.as_ref()).collect();
         let expected = "- outer outer outer outer inner inner outer outer - - global global global";
         let expected = expected.split(' ').map(|kind| kind.trim_matches('-'));
         assert_eq!(kinds, expected.collect::<Vec<_>>());

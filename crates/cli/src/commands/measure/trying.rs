@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use bakeoff_conduct::start_for_debugging;
-use bakeoff_plan::{Plan, Protocol};
-use bakeoff_record::{AnswerCheck, ConfigChange, When};
+use bakeoff_conduct::{Contestant, start_for_debugging};
+use bakeoff_plan::{Plan, Protocol, Request, Workload};
+use bakeoff_record::{AnswerCheck, ConfigChange};
 use bakeoff_report::Redaction;
-use bakeoff_stage::{Choice, Stage, StageError, Surroundings, without_trial_folders};
+use bakeoff_stage::{Choice, FileFound, Stage, StageError, Surroundings, without_trial_folders};
 
 use super::own_file::{self, OwnFile};
 use super::race::name;
@@ -31,6 +31,9 @@ mod text;
 
 /// One answer may take this long.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+/// Other paths that are asked where a site has nothing at its root, and that are named.
+const OTHERS_MAX: usize = 20;
+const NAMED_MAX: usize = 5;
 /// Redirects that are followed.
 const REDIRECTS_MAX: usize = 3;
 
@@ -44,6 +47,8 @@ struct Tried {
     contender: String,
     /// What was asked at last.
     choice: Option<Choice>,
+    /// Whether the upstream had a part in the answer.
+    of_upstream: bool,
     /// Lines that are other in a trial.
     changes: Vec<ConfigChange>,
     version: Option<String>,
@@ -157,6 +162,7 @@ fn read(flags: &TryFlags, library: &Folder) -> anyhow::Result<Vec<Tried>> {
             file,
             contender,
             choice: None,
+            of_upstream: false,
             changes: Vec::new(),
             version: None,
             end,
@@ -216,7 +222,8 @@ impl Asking<'_> {
     }
 
     fn once(&self, one: &mut Tried, file: &OwnFile, choice: &Choice) -> End {
-        let text = plan::text(&[(one.contender.as_str(), file, choice)]);
+        let part = (one.contender.as_str(), file, choice);
+        let text = plan::text(&[part], file.has_upstream, true);
         let plan = match self.parsed(&text) {
             Ok(plan) => plan,
             Err(error) => return End::Refused(format!("{error:#}")),
@@ -241,21 +248,56 @@ impl Asking<'_> {
             Err(error) => return End::Silent(of_stage(&error)),
         };
         one.changes = shown(&up.server.facts().config_changes);
-        let request = workload.requests.first();
-        let fetched = up
-            .server
-            .fetch(request, workload.protocol, When::Before, ANSWER_LIMIT);
+        let answer = self.answer(&up, one, file, workload);
         let _ = up.server.stop();
         if let Some(origin) = up.origin {
             let _ = origin.stop();
         }
-        match fetched {
+        match answer {
             Err(error) => End::Silent(of_stage(&error)),
-            Ok(fetched) => match hint(&fetched.check, file.has_upstream) {
-                None => End::Answered(fetched.check),
-                Some(hint) => End::Wrong(fetched.check, hint),
+            Ok(check) => match hint(&check, file) {
+                None => End::Answered(check),
+                Some(hint) => End::Wrong(check, hint),
             },
         }
+    }
+
+    /// The answer of a server that is up: where it has nothing at the path that was chosen for it,
+    /// that at the first other path of its file that has something.
+    fn answer(
+        &self,
+        up: &Contestant,
+        one: &mut Tried,
+        file: &OwnFile,
+        workload: &Workload,
+    ) -> Result<AnswerCheck, StageError> {
+        let ask = |request: &Request| up.ask(request, workload.protocol, ANSWER_LIMIT);
+        let request = workload.requests.first();
+        let first = ask(request)?;
+        let others = match &self.flags.path {
+            None if has_nothing(&first.fetched.check) => file.found.paths.as_slice(),
+            _ => &[],
+        };
+        for path in others
+            .iter()
+            .filter(|path| **path != request.path)
+            .take(OTHERS_MAX)
+        {
+            let other = ask(&Request {
+                path: path.clone(),
+                ..request.clone()
+            })?;
+            let check = other.fetched.check;
+            if check.status < 300 && !has_nothing(&check) {
+                if let Some(choice) = &mut one.choice {
+                    choice.take_other(path);
+                }
+                one.of_upstream = other.of_upstream;
+                return Ok(check);
+            }
+        }
+        one.of_upstream = first.of_upstream;
+        Ok(first.fetched.check)
     }
 
     /// The plan of all that answer, as its text and as what that is.
@@ -287,7 +329,15 @@ impl Asking<'_> {
                 wanted.name()
             ));
         }
-        let text = plan::text(&parts);
+        // What counts is where the requests ended, whatever else the files name.
+        let is_part = |one: &&Tried| parts.iter().any(|(name, ..)| *name == one.contender);
+        let is_proxied = tried.iter().filter(is_part).any(|one| one.of_upstream);
+        let has_root = |(_, file, _): &(_, &OwnFile, _)| !file.found.roots.is_empty();
+        let text = plan::text(
+            &parts,
+            is_proxied,
+            !is_proxied || parts.iter().any(has_root),
+        );
         let plan = self.parsed(&text)?;
         Ok(Some((text, plan)))
     }
@@ -332,10 +382,17 @@ fn of_stage(error: &StageError) -> String {
     format!("failed at {step}: {error}{below}")
 }
 
+/// Whether an answer says that the path is none of the site's: Caddy gives an empty page then.
+fn has_nothing(answer: &AnswerCheck) -> bool {
+    matches!(answer.status, 400 | 403 | 404 | 405 | 410) || hint_of_nothing(answer).is_some()
+}
+
 /// What an answer that is none to measure suggests; `None` for one that is. Only a file that asks
 /// an upstream may have one that does not answer.
-fn hint(answer: &AnswerCheck, has_upstream: bool) -> Option<String> {
+fn hint(answer: &AnswerCheck, file: &OwnFile) -> Option<String> {
     let to = answer.header("location").unwrap_or("nowhere");
+    let has_upstream = file.has_upstream;
+    let other = other_paths(&file.found);
     Some(match answer.status {
         0..=299 | 304 => return None,
         300..=399 => format!(
@@ -346,8 +403,8 @@ fn hint(answer: &AnswerCheck, has_upstream: bool) -> Option<String> {
         401 | 407 => {
             "it asks for credentials: add an `Authorization` header to the plan".to_owned()
         }
-        403 => "it forbids this path: ask for another with --path".to_owned(),
-        404 => "it has nothing at this path: ask for another with --path".to_owned(),
+        403 => format!("it forbids this path: ask for another with --path{other}"),
+        404 => format!("it has nothing at this path: ask for another with --path{other}"),
         421 => "it does not know this name: give one that it serves with --host".to_owned(),
         429 => "it limits how often it is asked: raise that limit".to_owned(),
         502 | 504 if has_upstream => "its upstream does not answer it".to_owned(),
@@ -364,6 +421,17 @@ fn hint(answer: &AnswerCheck, has_upstream: bool) -> Option<String> {
         }
         status => format!("status {status} is no right answer: try --path or --host"),
     })
+}
+
+/// The paths that a file has, to be named at the end of a hint.
+fn other_paths(found: &FileFound) -> String {
+    match found.paths.as_slice() {
+        [] => String::new(),
+        paths => format!(
+            "; the file has {}",
+            paths[..paths.len().min(NAMED_MAX)].join(", ")
+        ),
+    }
 }
 
 /// The hint as it is shown: only where the server redirects to may hold a secret.

@@ -104,7 +104,7 @@ pub(in crate::found) fn take(found: &mut Found, text: &str) {
     let http_port = http.http_port.unwrap_or(80);
     let https_port = http.https_port.unwrap_or(443);
     let mut listeners = Vec::new();
-    let (mut has_redirects, mut path) = (false, None);
+    let (mut has_redirects, mut paths) = (false, None);
     for server in http.servers.values() {
         has_redirects |=
             !server.automatic_https.disable && !server.automatic_https.disable_redirects;
@@ -113,8 +113,8 @@ pub(in crate::found) fn take(found: &mut Found, text: &str) {
                 continue;
             };
             listener.place = place_of(&listener, &found.listeners);
-            if path.is_none() && listener.kind == ListenerKind::Http {
-                path = Some(first_path(&server.routes, DEPTH_MAX));
+            if paths.is_none() && listener.kind == ListenerKind::Http {
+                paths = Some(answered(&server.routes, DEPTH_MAX));
             }
             merge(&mut listeners, listener);
         }
@@ -128,7 +128,7 @@ pub(in crate::found) fn take(found: &mut Found, text: &str) {
     // In the order of the file; those that the text does not show are Caddy's own.
     listeners.sort_by_key(|it| (it.place.line == 0, it.place.line));
     found.listeners = listeners;
-    found.path = path.flatten().filter(|path| path != "/");
+    crate::found::choose_paths(found, paths.unwrap_or_default());
 }
 
 impl Server {
@@ -220,44 +220,35 @@ fn redirects(routes: &[Route], depth: usize) -> bool {
         })
 }
 
-/// The first path that something answers: `/` where that is one, `None` where nothing says.
-fn first_path(routes: &[Route], depth: usize) -> Option<String> {
-    if depth == 0 {
-        return None;
-    }
-    let mut first = None;
-    for route in routes {
-        let Some(inner) = answers(route, depth) else {
+/// The paths that something answers.
+fn answered(routes: &[Route], depth: usize) -> Vec<String> {
+    let mut paths = Vec::new();
+    for route in routes.iter().filter(|_| depth > 0) {
+        let own = match route.matches.as_slice() {
+            [] => Some("/".to_owned()),
+            matches => matches.iter().find_map(Matcher::path),
+        };
+        let Some(own) = own else {
             continue;
         };
-        let own = match route.matches.as_slice() {
-            [] => "/".to_owned(),
-            matches => match matches.iter().find_map(Matcher::path) {
-                Some(path) => path,
-                None => continue,
-            },
-        };
-        let path = if own == "/" { inner } else { own };
-        if path == "/" {
-            return Some(path);
+        for inner in answered_by(route, depth) {
+            crate::found::add(&mut paths, if own == "/" { inner } else { own.clone() });
         }
-        first.get_or_insert(path);
     }
-    first
+    paths
 }
 
-/// The path that a route answers, of those that come to it.
-fn answers(route: &Route, depth: usize) -> Option<String> {
-    route
-        .handle
-        .iter()
-        .find_map(|handler| match handler.handler.as_str() {
-            "subroute" => first_path(&handler.routes, depth - 1),
-            "reverse_proxy" | "file_server" | "static_response" | "metrics" | "templates" => {
-                Some("/".to_owned())
-            }
-            _ => None,
-        })
+/// The paths that a route answers, of those that come to it.
+fn answered_by(route: &Route, depth: usize) -> Vec<String> {
+    let paths = |handler: &Handler| match handler.handler.as_str() {
+        "subroute" => answered(&handler.routes, depth - 1),
+        "reverse_proxy" | "file_server" | "static_response" | "metrics" | "templates" => {
+            vec!["/".to_owned()]
+        }
+        _ => Vec::new(),
+    };
+    let mut handlers = route.handle.iter().map(paths);
+    handlers.find(|paths| !paths.is_empty()).unwrap_or_default()
 }
 
 impl Matcher {

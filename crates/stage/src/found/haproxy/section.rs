@@ -139,6 +139,8 @@ impl Section {
             "redirect" => self.redirect(&words[1..]),
             "http-request" => match word(1) {
                 "redirect" => self.redirect(&words[2..]),
+                // A script may answer; else it is counters for Prometheus.
+                "use-service" if word(2).starts_with("lua.") => self.answers = true,
                 "use-service" => self.has_stats = true,
                 "return" | "deny" | "auth" if !has_condition(words) => self.answers = true,
                 "return" => self.use_if(words, place),

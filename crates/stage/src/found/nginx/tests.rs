@@ -15,7 +15,7 @@ fn found(text: &str) -> Found {
 /// Where a request for `path` goes in a server with these lines.
 #[track_caller]
 fn check(server: &str, path: &str, expected: &str) {
-    let text = format!("http {{ server {{ listen 80;\n{server}\n}} }}");
+    let text = format!("http {{ root /srv; server {{ listen 80;\n{server}\n}} }}");
     let files = [Text {
         path: Path::new("/etc/nginx/nginx.conf"),
         text: &text,
@@ -23,6 +23,7 @@ fn check(server: &str, path: &str, expected: &str) {
     let ways = Routes::of(&files).ways(None, false, std::iter::once(path));
     let way = match ways.into_iter().next().unwrap() {
         Way::File(path) => format!("file {path}"),
+        Way::Nowhere => "nowhere".to_owned(),
         Way::Upstream { kind, path, .. } => format!("{kind:?} {path}"),
         Way::Redirect(target) => format!("redirect {target}"),
         Way::Status(status) => status.to_string(),
@@ -88,6 +89,38 @@ fn applications_are_asked_for_what_is_no_file() {
     check("location / { deny all; }", "/", "403");
     check("location /status { stub_status; }", "/status", "aside");
     check("rewrite ^/(.*)$ /$1 last;", "/", "file /index.html");
+}
+
+#[test]
+fn an_alias_leads_below_the_last_folder_that_it_has() {
+    for (location, path, expected) in [
+        ("/static/ { alias /no/such/; }", "/static/x.css", "x.css"),
+        ("/static/ { alias /no/such/; }", "/static/", "index.html"),
+        ("/static { alias /no/such; }", "/static/x.css", "such/x.css"),
+        ("= /icon { alias /no/favicon.ico; }", "/icon", "favicon.ico"),
+        ("~ ^/i/(.*)$ { alias /no/$1; }", "/i/a/b.png", "a/b.png"),
+        ("~* ^/I/(.*)$ { alias /no/x-$1; }", "/i/b", "x-b"),
+    ] {
+        check(
+            &format!("location {location}"),
+            path,
+            &format!("file {expected}"),
+        );
+    }
+}
+
+#[test]
+fn a_site_without_a_folder_has_a_page_nowhere_and_another_path_is_asked() {
+    let found = |server: &str| found(&format!("server {{ listen 80; {server} }}"));
+    let gateway = found(
+        "location /static/ { alias /no/such/; } location /json { proxy_pass http://app; }\n\
+         location /db { proxy_pass http://app; } location /metrics { stub_status; }",
+    );
+    assert_eq!(gateway.path.as_deref(), Some("/json"));
+    assert_eq!(gateway.paths, ["/json", "/db", "/static/"]);
+    let bare = found("server_name a.test;");
+    assert_eq!(bare.path, None);
+    assert_eq!(bare.listeners[0].kind, ListenerKind::Http);
 }
 
 #[test]

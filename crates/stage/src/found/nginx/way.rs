@@ -17,8 +17,10 @@ const TARGET_BYTES_MAX: usize = 64 << 10;
 /// Where a request comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// This file below the root is served.
+    /// This file below the root is served, or below the last folder of an `alias`.
     File(String),
+    /// No folder is said, so nginx looks in the one that it was built for, which no trial has.
+    Nowhere,
     /// An upstream is asked, in the end for this path.
     Upstream {
         kind: UpstreamKind,
@@ -56,20 +58,22 @@ impl Site<'_> {
             return way;
         }
         match location(self.server, path) {
-            Some(location) => self.content(&location.inner, path, left),
+            Some(location) => self.content(&[location], path, left),
             None => self.content(&[], path, left),
         }
     }
 
-    /// What comes of a request where these statements are for it.
-    fn content(&self, inner: &[Node], path: &str, left: usize) -> Way {
+    /// What comes of a request where the last of these locations, each in the one before, is for
+    /// it.
+    fn content(&self, within: &[&Node], path: &str, left: usize) -> Way {
+        let inner = innermost(within);
         if !inner.is_empty()
             && let Some(way) = self.rewritten(inner, path, left)
         {
             return way;
         }
         if let Some(nested) = location(inner, path) {
-            return self.content(&nested.inner, path, left);
+            return self.content(&[within, &[nested]].concat(), path, left);
         }
         let is_asked = left == STEPS_MAX;
         if is_asked && first(inner, "internal").is_some() {
@@ -83,16 +87,16 @@ impl Site<'_> {
         }
         let scope = if inner.is_empty() { self.server } else { inner };
         if let Some(tried) = first(scope, "try_files")
-            && let Some(way) = self.tried(tried.values(), inner, path, left)
+            && let Some(way) = self.tried(tried.values(), within, path, left)
         {
             return way;
         }
-        self.handled(inner, path, left)
+        self.handled(within, path, left)
     }
 
     /// What the handler of a location makes of a request.
-    fn handled(&self, inner: &[Node], path: &str, left: usize) -> Way {
-        for node in inner {
+    fn handled(&self, within: &[&Node], path: &str, left: usize) -> Way {
+        for node in innermost(within) {
             let kind = match node.name() {
                 "proxy_pass" => UpstreamKind::Http,
                 "fastcgi_pass" => UpstreamKind::FastCgi,
@@ -109,16 +113,25 @@ impl Site<'_> {
             };
         }
         if path.ends_with('/') {
-            self.index(inner, path, left)
-        } else {
-            Way::File(path.to_owned())
+            return self.index(within, path, left);
+        }
+        match within.last().and_then(|location| aliased(location, path)) {
+            Some(file) => Way::File(file),
+            None if self.said(within, "root").is_some() => Way::File(path.to_owned()),
+            None => Way::Nowhere,
         }
     }
 
+    /// What is said closest to the innermost of these locations.
+    fn said<'s>(&'s self, within: &[&'s Node], name: &str) -> Option<&'s Node> {
+        let locations = within.iter().rev().map(|it| it.inner.as_slice());
+        let mut scopes = locations.chain([self.server, self.http]);
+        scopes.find_map(|scope| first(scope, name))
+    }
+
     /// The file of a folder: a script, if the list has one that an upstream runs.
-    fn index(&self, inner: &[Node], path: &str, left: usize) -> Way {
-        let scopes = [inner, self.server, self.http];
-        let said = scopes.iter().find_map(|scope| first(scope, "index"));
+    fn index(&self, within: &[&Node], path: &str, left: usize) -> Way {
+        let said = self.said(within, "index");
         let usual = ["index.html".to_owned()];
         let names = said.map_or(usual.as_slice(), Node::values);
         let place = |name: &String| {
@@ -145,12 +158,12 @@ impl Site<'_> {
     }
 
     /// What `try_files` leads to; `None` if the location goes on with the path as it is.
-    fn tried(&self, values: &[String], inner: &[Node], path: &str, left: usize) -> Option<Way> {
+    fn tried(&self, values: &[String], within: &[&Node], path: &str, left: usize) -> Option<Way> {
         let (last, files) = values.split_last()?;
         for file in files {
             let is_folder = file.ends_with('/');
             if is_folder && path.ends_with('/') && file.starts_with("$uri") {
-                return Some(self.handled(inner, path, left));
+                return Some(self.handled(within, path, left));
             }
             // What the way has led to so far is made for the trial, and so is a script.
             let is_made = left < STEPS_MAX || path.ends_with(".php");
@@ -168,7 +181,7 @@ impl Site<'_> {
         if last.starts_with('@') {
             let mut named = self.server.iter();
             let named = named.find(|node| node.name() == "location" && node.value() == last)?;
-            return Some(self.content(&named.inner, path, left - 1));
+            return Some(self.content(&[named], path, left - 1));
         }
         Some(self.step(&local(last, path), left - 1))
     }
@@ -208,6 +221,25 @@ impl Site<'_> {
         }
         None
     }
+}
+
+fn innermost<'n>(within: &[&'n Node]) -> &'n [Node] {
+    within.last().map_or(&[], |location| &location.inner)
+}
+
+/// The file that an `alias` of a location makes of a path, below the last folder that is written
+/// out in it; `None` where it has none.
+fn aliased(location: &Node, path: &str) -> Option<String> {
+    let alias = first(&location.inner, "alias")?.value();
+    let written = alias.find('$').unwrap_or(alias.len());
+    let tail = &alias[alias[..written].rfind('/').map_or(0, |at| at + 1)..];
+    Some(match form(location) {
+        Form::Prefix(prefix, _) | Form::Exact(prefix) => {
+            format!("{tail}{}", path.strip_prefix(prefix).unwrap_or_default())
+        }
+        Form::Pattern(pattern, ignores_case) => filled(&cased(pattern, ignores_case), tail, path),
+        Form::Named => tail.to_owned(),
+    })
 }
 
 /// What `return` gives.
@@ -314,10 +346,10 @@ fn form(node: &Node) -> Form<'_> {
 
 /// Whether a pattern of nginx's matches; one that cannot be read here does not.
 fn matches(pattern: &str, path: &str, ignores_case: bool) -> bool {
-    let pattern = if ignores_case {
-        format!("(?i){pattern}")
-    } else {
-        pattern.to_owned()
-    };
-    Regex::new(&pattern).is_ok_and(|it| it.is_match(path))
+    Regex::new(&cased(pattern, ignores_case)).is_ok_and(|it| it.is_match(path))
+}
+
+fn cased(pattern: &str, ignores_case: bool) -> String {
+    let flag = if ignores_case { "(?i)" } else { "" };
+    format!("{flag}{pattern}")
 }

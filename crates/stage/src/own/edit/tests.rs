@@ -11,6 +11,7 @@ use crate::user::User;
 
 mod addresses;
 mod paths;
+mod published;
 mod quotes;
 mod tls;
 
@@ -44,6 +45,7 @@ fn edited(
         ("overlay", "/t/trial/overlay"),
         ("origin", "127.0.0.1:3999"),
         ("build", ""),
+        ("modules", "/m"),
         ("certificate", "/t/trial/tls/certificate.pem"),
         ("key", "/t/trial/tls/key.pem"),
         ("certificate_and_key", "/t/trial/tls/both.pem"),
@@ -462,8 +464,8 @@ fn apache_listens_and_writes_within_the_trial() {
                 "Define WEB 8082\nListen 127.0.0.1:8082",
             ),
             (
-                "Define WEB 8082\n<VirtualHost *:${WEB}>",
-                "Define WEB 8082\n<VirtualHost *:8082>",
+                "Define WEB 8082\nListen ${WEB}\n<VirtualHost *:${WEB}>",
+                "Define WEB 8082\nListen 127.0.0.1:8082\n<VirtualHost *:8082>",
             ),
             (
                 "SecAuditLog /var/log/a.log",

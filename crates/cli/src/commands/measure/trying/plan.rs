@@ -7,8 +7,9 @@ use super::super::own_file::OwnFile;
 /// Contender, its file, and how that is asked.
 type Part<'a> = (&'a str, &'a OwnFile, &'a Choice);
 
-/// The plan of these; all are asked as the first one is.
-pub(super) fn text(parts: &[Part<'_>]) -> String {
+/// The plan of these; all are asked as the first one is, with an upstream behind them if
+/// `is_proxied`, and a page for their folders if `has_page`.
+pub(super) fn text(parts: &[Part<'_>], is_proxied: bool, has_page: bool) -> String {
     let mut text = String::from("name = \"try\"\nrounds = 7\n");
     for (name, file, choice) in parts {
         text.push_str(&format!(
@@ -30,13 +31,10 @@ pub(super) fn text(parts: &[Part<'_>]) -> String {
         quoted(&choice.path),
         quoted(choice.protocol.name())
     ));
-    if parts.iter().any(|(_, file, _)| file.has_upstream) {
+    if is_proxied {
         text.push_str("proxied = true\n");
     }
-    if parts
-        .iter()
-        .any(|(_, file, _)| !file.found.roots.is_empty() || !file.has_upstream)
-    {
+    if has_page {
         text.push_str(
             "\n[[workload.file]]\npath = \"index.html\"\n\
              generated = { kind = \"html\", bytes = 4608 }\n",

@@ -66,6 +66,7 @@ fn found() -> FileFound {
         modules: vec![named("ngx_http_brotli", 1)],
         placeholders: vec![named("$DOMAIN", 2)],
         path: None,
+        paths: Vec::new(),
         problems: Vec::new(),
     }
 }
@@ -107,6 +108,7 @@ fn tried(name: &str, file: Option<OwnFile>, end: End) -> Tried {
         file,
         contender: name.to_owned(),
         choice: None,
+        of_upstream: false,
         changes: Vec::new(),
         version: None,
         end,
@@ -200,7 +202,14 @@ fn each_end_for_eyes_and_for_scripts() {
 
 #[test]
 fn only_a_file_with_an_upstream_has_one_that_does_not_answer() {
-    let hint = |status: u16, has_upstream| hint(&answer(status, &[]), has_upstream).unwrap();
+    let hint = |status: u16, has_upstream| {
+        let found = if has_upstream {
+            found()
+        } else {
+            FileFound::default()
+        };
+        hint(&answer(status, &[]), &own_file("/srv/nginx.conf", found)).unwrap()
+    };
     for status in [502, 503, 504] {
         assert!(hint(status, true).starts_with("its upstream does not answer it"));
         assert!(!hint(status, false).contains("upstream"));
@@ -209,6 +218,20 @@ fn only_a_file_with_an_upstream_has_one_that_does_not_answer() {
     for has_upstream in [true, false] {
         assert!(hint(429, has_upstream).starts_with("it limits how often it is asked"));
     }
+}
+
+#[test]
+fn paths_that_the_file_has_are_named_where_there_is_nothing() {
+    let found = FileFound {
+        paths: ["/json", "/db"].map(str::to_owned).to_vec(),
+        ..FileFound::default()
+    };
+    let file = own_file("/srv/nginx.conf", found);
+    let hint = hint(&answer(404, &[]), &file).unwrap();
+    assert!(
+        hint.ends_with("with --path; the file has /json, /db"),
+        "{hint}"
+    );
 }
 
 #[test]
@@ -236,8 +259,8 @@ fn only_what_the_server_says_is_hidden_in_a_hint() {
         ),
     ] {
         let answer = answer(status, &[(name, value)]);
-        let hint = hint(&answer, false).unwrap();
         let file = own_file("/srv/nginx.conf", FileFound::default());
+        let hint = hint(&answer, &file).unwrap();
         let tried = [tried("nginx", Some(file), End::Wrong(answer, hint))];
         let redaction = Redaction::default();
         let drawn = text::drawn(&tried, None, &flags(&[]), &redaction);

@@ -260,7 +260,7 @@ fn nginx_stores_no_answer_among_the_files_of_a_site() {
         ("proxy_store on;", "proxy_store off;"),
         (
             "location / { proxy_store /data/www${uri}; alias /data/www/; }",
-            "location / { proxy_store off; alias /data/www/; }",
+            "location / { proxy_store off; alias \"/t/trial/overlay/\"; }",
         ),
         ("fastcgi_store \"/a b;c/d\";", "fastcgi_store off;"),
         ("uwsgi_store on # all\n;", "uwsgi_store off # all"),

@@ -89,8 +89,8 @@ fn no_server_asks_more_of_clients_than_bakeoffs_has() {
         &[
             ("  SSLVerifyClient require", "  SSLVerifyClient none"),
             (
-                "SSLCACertificateFile /none/ca.pem\nsslverifyclient \"optional\"",
-                "ErrorLog \"/t/trial/run/error_log\"\nsslverifyclient none",
+                "Listen 8081\nSSLCACertificateFile /none/ca.pem\nsslverifyclient \"optional\"",
+                "Listen 127.0.0.1:8081\n\nsslverifyclient none",
             ),
             ("SSLVerifyDepth 2", "SSLVerifyDepth 2"),
         ],
