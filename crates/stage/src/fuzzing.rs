@@ -43,9 +43,10 @@ pub fn server_description(text: &str) {
 }
 
 /// Reads `text` as a user's own configuration of each server that has a reader, and asks what to
-/// ask of it.
+/// ask of it; and as a compose file.
 pub fn found(text: &str) {
     let path = Path::new("fuzzed.conf");
+    let _ = crate::compose::compose(Path::new("/nowhere/compose.yaml"), text);
     for server in ["apache", "caddy", "envoy", "haproxy", "nginx", "traefik"] {
         let mut found = Found::read(server, &[Text { path, text }]);
         assert_eq!(with_leads(text, &Leads::new(), Path::new("/there")), text);

@@ -28,6 +28,7 @@ mod bounded;
 mod certificates;
 mod cgroup;
 mod command;
+mod compose;
 mod configuration;
 mod contacts;
 mod crew;
@@ -69,6 +70,7 @@ mod version;
 
 pub use cgroup::{CgroupKind, cgroup_kind};
 pub use command::check_command;
+pub use compose::{Service, compose};
 pub use error::{Cause, StageError};
 pub use found::{
     Choice, Found as FileFound, Listener, ListenerKind, Named, Place, Problem, Upstream,

@@ -1,10 +1,10 @@
 //! A configuration file that somebody names on the command line: whose it is and what it contains.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bakeoff_plan::Protocol;
-use bakeoff_record::read_regular;
-use bakeoff_stage::{FileFound, Server, Servers, UpstreamKind};
+use bakeoff_record::{read_regular, shell_path};
+use bakeoff_stage::{FileFound, Server, Servers, Service, UpstreamKind, compose};
 
 use crate::exit;
 
@@ -45,6 +45,9 @@ pub(super) fn read(
         |cause: &dyn std::fmt::Display| exit::usage(format!("failed to read {shown}: {cause}"));
     let bytes = read_regular(&path, CONFIG_BYTES_MAX).map_err(|error| failed(&error))?;
     let text = String::from_utf8_lossy(&bytes);
+    if let Some(services) = compose(&path, &text) {
+        return Err(exit::usage(instead_of_compose(&path, &services)));
+    }
     let mut names = match said {
         Some(said) if said.of_one => Vec::new(),
         _ => servers.recognise(&path, &text).servers,
@@ -83,6 +86,39 @@ pub(super) fn read(
         path,
         found: found_in,
     })
+}
+
+/// What to do in place of naming a compose file, with what is in it.
+fn instead_of_compose(path: &Path, services: &[Service]) -> String {
+    let one = |service: &Service| {
+        let image = service.image.as_deref().unwrap_or("built here");
+        let mut said = vec![image.to_owned()];
+        said.extend(service.ports.iter().map(|port| format!("port {port}")));
+        match (service.asks.as_slice(), service.after.as_slice()) {
+            ([], []) => {}
+            ([], after) => said.push(format!("after {}", after.join(" and "))),
+            (asks, _) => said.push(format!("asks {}", asks.join(" and "))),
+        }
+        format!("{} ({})", service.name, said.join(", "))
+    };
+    let all: Vec<String> = services.iter().map(one).collect();
+    let urls = services.iter().flat_map(|service| &service.ports).take(2);
+    let mut urls: Vec<String> = urls
+        .map(|port| format!("http://127.0.0.1:{port}/"))
+        .collect();
+    let publish = match urls.as_slice() {
+        [] => ", with a port of it published by `ports`",
+        _ => "",
+    };
+    urls.resize(2, "URL".to_owned());
+    format!(
+        "{} is a compose file, with {}; bakeoff starts no containers: start it yourself{publish} \
+         (docker compose -f {} up -d), and race URLs: bakeoff race {}",
+        path.display(),
+        all.join(", "),
+        shell_path(path),
+        urls.join(" ")
+    )
 }
 
 impl OwnFile {
