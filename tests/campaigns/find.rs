@@ -68,6 +68,31 @@ fn a_search_ends_with_bounds_and_a_record_that_says_them_again() {
     assert_eq!(csv.lines().count(), 3, "{csv}");
 }
 
+/// Every other start of the server is slow, whatever it is asked.
+#[test]
+fn a_server_with_two_modes_has_no_bound_that_its_trials_refute() {
+    let odd = [1, 3, 5, 7, 9]
+        .map(|digit| format!("[[trial]]\nid = \"n*{digit}-nginx*\"\nlatency.mean_ms = 400\n"));
+    let scene = Scene::of(&format!("{SLOW}\n{}", odd.concat()));
+    let find = ["find", "nginx", "--slo", "p90<200ms", "--out", "record"];
+    let document = scene.json(&[&find[..], &["--format", "json"]].concat());
+    let found = &document["contenders"][0];
+    assert_ne!(found["confirmed"], true, "{found}");
+    assert_ne!(found["irregular"], Value::Null, "{found}");
+    let lower = found["lower_per_s"].as_f64().unwrap_or(0.0);
+    for trial in found["trials"].as_array().unwrap() {
+        let is_below = trial["rate_per_s"]
+            .as_f64()
+            .is_some_and(|rate| rate <= lower);
+        let is_full = trial["length_s"].as_f64() >= Some(10.0);
+        let refutes = is_below && is_full && trial["outcome"] == "exceeds";
+        assert!(!refutes, "{lower}: {trial}");
+    }
+    let text = scene.run(&["report", "record"]).expect(0);
+    text.prints("How far to trust it")
+        .prints("nginx: lower bound no");
+}
+
 #[test]
 fn an_interrupted_search_goes_on_with_what_it_knows() {
     let scene = Scene::of(&format!("{SLOW}\n"));

@@ -7,6 +7,7 @@
 mod document;
 mod picture;
 mod sentence;
+mod trust;
 mod view;
 
 pub(crate) use sentence::searches_apart;
@@ -16,6 +17,7 @@ use crate::safe::json_safe;
 use crate::text::TextOptions;
 use crate::{csv, html, markdown, text};
 
+pub use trust::BoundsTrust;
 pub use view::{
     CurveRow, Disturbed, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers,
     TrialRow, find_view,

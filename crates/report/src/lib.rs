@@ -58,8 +58,8 @@ pub use export::{
     hgrm, junit, openmetrics, otava, otava_holes, summary,
 };
 pub use find::{
-    CurveRow, Disturbed, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers,
-    TrialRow, find_csv, find_html, find_json, find_markdown, find_text, find_view,
+    BoundsTrust, CurveRow, Disturbed, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow,
+    Servers, TrialRow, find_csv, find_html, find_json, find_markdown, find_text, find_view,
 };
 pub use history::{
     EXTRACT_SCHEMA, HISTORY_SCHEMA, History, HistoryCell, HistoryMetric, HistoryNumber,

@@ -55,15 +55,14 @@ impl Rates {
 
     pub(crate) fn bounds(&self, stage: &Stage) -> Bounds {
         let upper = self.of_class(stage, Class::Upper).next();
-        let is_below = |rate: &f64| upper.is_none_or(|upper| *rate < upper);
-        let lower = self.of_class(stage, Class::Lower).rfind(is_below);
+        let lower = self.carried_below(stage, upper);
         Bounds { lower, upper }
     }
 
-    /// The highest rate below `rate` that is carried, whatever the upper bound is.
-    pub(crate) fn carried_below(&self, stage: &Stage, rate: f64) -> Option<f64> {
+    /// The highest rate below `most`, where there is such a limit, that is carried.
+    pub(crate) fn carried_below(&self, stage: &Stage, most: Option<f64>) -> Option<f64> {
         let mut carried = self.of_class(stage, Class::Lower);
-        carried.rfind(|lower| *lower < rate)
+        carried.rfind(|rate| most.is_none_or(|most| *rate < most))
     }
 
     /// Whether a rate above the upper bound is carried.

@@ -1,13 +1,16 @@
-//! What longer trials at one rate say about a goal: that the rate holds, that it does not, or that
-//! the load engine spoiled them; and which rate they try next.
+//! What longer trials at one rate say about a goal: that the rate holds, that it does not, that
+//! they disagree, or that the load engine spoiled them; and which rate they try next.
+//!
+//! A lower bound holds for what was seen: no full trial at or below it missed the goal. So a rate
+//! holds where each of its longer trials meets it. A miss of any full trial at a lower rate, such
+//! as one of the latency curve, sends them below that.
 
 use bakeoff_plan::{CONFIRMING, Goal};
-use bakeoff_record::Histogram;
 
 use crate::bounds::{Bounds, readable};
-use crate::judged::{Judged, Why, is_above, is_late_or_busy};
+use crate::judged::Judged;
 use crate::progress::Progress;
-use crate::seen::{Measured, Purpose};
+use crate::seen::Purpose;
 
 /// Trials more than planned that a confirmation may take where the engine spoils some.
 const CONFIRMING_MORE: u32 = 2;
@@ -17,6 +20,9 @@ const LOWERINGS: u32 = 4;
 
 /// Share by which a rate of four digits may be off.
 const ROUNDING: f64 = 1e-3;
+/// How many times the width may lie between the highest rate that holds and the lowest that does
+/// not: trials of one server disagree over about as much.
+const DISAGREE: f64 = 2.0;
 /// Of the width, what the rate is lowered by first.
 const NEARLY: f64 = 0.99;
 
@@ -25,14 +31,9 @@ const NEARLY: f64 = 0.99;
 pub(crate) struct Confirming {
     met: u32,
     missed: u32,
-    /// Those that missed it in something else than the latency.
-    failed: u32,
     all: u32,
-    /// How many may miss the goal, where its latency does not decide.
+    /// How many may miss the goal before the rate is one that the server does not carry.
     tolerated: u32,
-    /// Whether the latencies of all of them together meet the objective; `None` where the goal has
-    /// none.
-    meet_together: Option<bool>,
 }
 
 impl Confirming {
@@ -40,26 +41,15 @@ impl Confirming {
         let mut sum = Self {
             met: 0,
             missed: 0,
-            failed: 0,
             all: 0,
             tolerated: (f64::from(CONFIRMING) * progress.search.exceed).floor() as u32,
-            meet_together: None,
         };
-        let mut latency = Histogram::new();
         let here = progress.judged(goal, Purpose::Confirm);
-        for (trial, judged) in here.filter(|(trial, _)| trial.rate_per_s == rate_per_s) {
-            let own = trial.measured().and_then(|it| latency_of(goal, it, judged));
-            let is_missed = matches!(judged, Judged::Exceeds(_));
+        for (_, judged) in here.filter(|(trial, _)| trial.rate_per_s == rate_per_s) {
             sum.all += 1;
             sum.met += u32::from(judged == Judged::Meets);
-            sum.missed += u32::from(is_missed);
-            match own {
-                Some(own) => latency.merge(own),
-                None => sum.failed += u32::from(is_missed),
-            }
+            sum.missed += u32::from(matches!(judged, Judged::Exceeds(_)));
         }
-        let objective = goal.objective.as_ref();
-        sum.meet_together = objective.map(|it| !is_above(it, latency.quantile(it.quantile())));
         sum
     }
 
@@ -68,61 +58,34 @@ impl Confirming {
         self.met + self.missed
     }
 
-    /// Whether the rate holds.
-    pub(crate) fn is_enough(self) -> bool {
-        !self.is_missed() && self.said() >= CONFIRMING
+    /// Whether the rate holds: each of its trials meets the goal, and they are enough.
+    pub(crate) fn holds(self) -> bool {
+        self.missed == 0 && self.met >= CONFIRMING
     }
 
-    /// Whether the rate does not hold.
-    ///
-    /// The p99 of one trial near the objective is above it as often as not, so that counting such
-    /// trials says little. The requests of all of them together say more: of 100 simulated searches
-    /// of one server the lower bounds had a standard deviation of 1.1 %, and of 1.3 % where two
-    /// trials of three decided.
+    /// Whether the server does not carry the rate.
     pub(crate) fn is_missed(self) -> bool {
-        match self.meet_together {
-            _ if self.failed > self.tolerated => true,
-            Some(meet) => self.said() >= CONFIRMING && !meet,
-            None => self.missed > self.tolerated,
-        }
+        self.missed > self.tolerated
+    }
+
+    /// Whether trials disagree, and no further one is made: the rate is neither bound.
+    fn is_divided(self) -> bool {
+        self.missed > 0 && (self.said() >= CONFIRMING || self.is_spoiled())
+    }
+
+    /// Whether the engine spoiled so many that those that may still be made cannot be enough.
+    fn is_spoiled(self) -> bool {
+        !self.is_missed() && self.all - self.said() > CONFIRMING_MORE
     }
 
     /// Fresh servers behind a rate as a lower bound.
     pub(crate) fn behind_lower(self) -> usize {
-        let held = if self.is_enough() {
-            self.said()
-        } else {
-            self.met
-        };
-        held as usize
+        self.met as usize
     }
 
     /// Fresh servers behind a rate as an upper bound.
     pub(crate) fn behind_upper(self) -> usize {
-        let missed = if self.is_missed() {
-            self.said()
-        } else {
-            self.missed
-        };
-        missed as usize
-    }
-
-    /// Whether the engine spoiled so many that those that may still be made cannot be enough.
-    pub(crate) fn is_spoiled(self) -> bool {
-        !self.is_missed() && self.all - self.said() > CONFIRMING_MORE
-    }
-}
-
-/// Latencies that are the server's own; `None` where others than these decide.
-fn latency_of<'m>(goal: &Goal, measured: &'m Measured, judged: Judged) -> Option<&'m Histogram> {
-    match judged {
-        Judged::Meets => Some(&measured.latency),
-        // Where the engine was late, it missed the goal without that lateness too.
-        Judged::Exceeds(Why::Latency) if is_late_or_busy(goal, measured) => {
-            measured.punctual.as_deref()
-        }
-        Judged::Exceeds(Why::Latency) => Some(&measured.latency),
-        Judged::Exceeds(_) | Judged::Limited => None,
+        self.missed as usize
     }
 }
 
@@ -146,11 +109,8 @@ pub(crate) enum Confirmed {
         /// The lowest of them.
         rate_per_s: f64,
     },
-    /// The load engine spoiled so many trials at this rate that they say nothing.
-    Spoiled {
-        /// Requests per second.
-        rate_per_s: f64,
-    },
+    /// The load engine spoiled so many trials that they say nothing.
+    Spoiled,
     /// Nobody asked, or there is nothing to confirm.
     NotAsked,
 }
@@ -168,43 +128,61 @@ fn tried(progress: &Progress<'_>, goal: &Goal) -> (Confirmed, Tried) {
     let mut tried = Tried::default();
     let search = progress.search;
     let lower = progress.bounds(goal).lower;
-    let Some(mut rate_per_s) = lower.filter(|_| !search.confirm.is_zero()) else {
+    let Some(lower) = lower.filter(|_| !search.confirm.is_zero()) else {
         return (Confirmed::NotAsked, tried);
     };
-    let ended = loop {
+    let beside = progress.missed_in_full(goal);
+    let beside = beside.filter(|it| it.purpose != Purpose::Confirm && it.rate_per_s <= lower);
+    tried.ceiling_per_s = beside.map(|it| it.rate_per_s).reduce(f64::min);
+    let mut next = match tried.ceiling_per_s {
+        None => Some(lower),
+        Some(_) => tried.next(search.width),
+    };
+    while let Some(rate_per_s) = next {
         let here = Confirming::of(progress, goal, rate_per_s);
-        if here.is_enough() {
+        if here.holds() {
             tried.held_per_s = Some(rate_per_s);
-        } else if here.is_spoiled() {
-            break match tried.held_per_s {
-                Some(rate_per_s) => Confirmed::Yes { rate_per_s },
-                None => Confirmed::Spoiled { rate_per_s },
-            };
         } else if here.is_missed() {
             tried.missed_per_s = Some(rate_per_s);
-        } else {
+            (tried.ceiling_per_s, tried.is_refuted) = (Some(rate_per_s), true);
+        } else if here.is_divided() {
+            (tried.ceiling_per_s, tried.is_refuted) = (Some(rate_per_s), true);
+        } else if !here.is_spoiled() {
             let held_per_s = tried.held_per_s;
-            break Confirmed::Missing {
-                rate_per_s,
-                held_per_s,
-            };
+            return (
+                Confirmed::Missing {
+                    rate_per_s,
+                    held_per_s,
+                },
+                tried,
+            );
+        } else if tried.held_per_s.is_some() {
+            break;
+        } else {
+            return (Confirmed::Spoiled, tried);
         }
-        rate_per_s = match (tried.next(search.width), tried.held_per_s) {
-            (Some(next), _) => next,
-            (None, Some(rate_per_s)) => break Confirmed::Yes { rate_per_s },
-            (None, None) => break Confirmed::No { rate_per_s },
-        };
+        next = tried.next(search.width);
+    }
+    let ended = match (tried.held_per_s, tried.ceiling_per_s) {
+        (Some(rate_per_s), _) => Confirmed::Yes { rate_per_s },
+        (None, least) => Confirmed::No {
+            rate_per_s: least.unwrap_or(lower),
+        },
     };
     (ended, tried)
 }
 
-/// What longer trials said so far.
+/// What trials said so far.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tried {
     /// The highest rate that holds.
     held_per_s: Option<f64>,
-    /// The lowest that does not. It is above the other.
+    /// The lowest at which a trial missed. It is above the other.
+    ceiling_per_s: Option<f64>,
+    /// The lowest that longer trials show not to be carried.
     missed_per_s: Option<f64>,
+    /// Whether longer trials were what missed it.
+    is_refuted: bool,
     /// How often the rate was lowered.
     lowerings: u32,
 }
@@ -213,18 +191,18 @@ impl Tried {
     /// The rate that is tried next; `None` where the bounds are `width` apart, or as low as they
     /// are lowered.
     fn next(&mut self, width: f64) -> Option<f64> {
-        let missed = self.missed_per_s?;
+        let ceiling = self.ceiling_per_s?;
         let Some(held) = self.held_per_s else {
             // The square of the step before, so that halves of it come back to the width; a little
             // less than that, so that four digits do not make it more.
             let step = (1.0 - NEARLY * width).powi(1 << self.lowerings);
             self.lowerings += 1;
-            let next = readable(missed * step);
-            return (self.lowerings <= LOWERINGS && 0.0 < next && next < missed).then_some(next);
+            let next = readable(ceiling * step);
+            return (self.lowerings <= LOWERINGS && 0.0 < next && next < ceiling).then_some(next);
         };
-        let middle = readable((held * missed).sqrt());
-        let is_apart = held < missed * (1.0 - width) * (1.0 - ROUNDING);
-        (is_apart && held < middle && middle < missed).then_some(middle)
+        let middle = readable((held * ceiling).sqrt());
+        let is_apart = held < ceiling * (1.0 - DISAGREE * width) * (1.0 - ROUNDING);
+        (is_apart && held < middle && middle < ceiling).then_some(middle)
     }
 }
 
@@ -232,10 +210,10 @@ impl Tried {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kept {
     pub(crate) bounds: Bounds,
-    /// The lower bound of the search, where longer trials refuted it.
+    /// The lower bound of the search, where trials at or below it missed the goal.
     pub(crate) lowered_from_per_s: Option<f64>,
-    /// Whether they confirmed a lower bound; `None` where too few were made to say.
-    pub(crate) confirmed: Option<bool>,
+    /// Whether longer trials hold at a lower bound; `None` where too few were made to say.
+    pub(crate) held: Option<bool>,
     /// How the lower bound of the search fared in them.
     pub(crate) ended: Confirmed,
 }
@@ -243,39 +221,40 @@ pub(crate) struct Kept {
 impl Kept {
     /// Whether the load engine spoiled the longer trials.
     pub(crate) fn is_spoiled(&self) -> bool {
-        matches!(self.ended, Confirmed::Spoiled { .. })
+        self.ended == Confirmed::Spoiled
     }
 }
 
-/// What longer trials leave of the `bounds` that a search found for a goal. A rate that they
-/// refuted is no lower bound. Where the search ended before they confirmed a lower one, the highest
-/// rate that the search itself found below all of them stands, not confirmed.
+/// What full trials leave of the `bounds` that a search found for a goal. Where it ended before
+/// longer ones confirmed a lower bound, the highest rate stands that the search itself found below
+/// all that missed, not confirmed.
 pub(crate) fn kept(progress: &Progress<'_>, goal: &Goal, bounds: Bounds) -> Kept {
     let (ended, tried) = tried(progress, goal);
-    let missed = tried.missed_per_s;
-    let (lower, confirmed) = match ended {
+    let missed = progress.missed_in_full(goal).map(|it| it.rate_per_s);
+    let most = missed.chain(bounds.upper).reduce(f64::min);
+    let unconfirmed = || {
+        let stage = progress.last_stage();
+        progress.rates(goal).carried_below(stage, most)
+    };
+    let (lower, held) = match ended {
         Confirmed::Yes { rate_per_s } => (Some(rate_per_s), Some(true)),
-        Confirmed::Spoiled { rate_per_s } => (Some(rate_per_s), Some(false)),
-        // The lowest rate that longer trials tried was missed as well.
+        Confirmed::Missing {
+            held_per_s: Some(held),
+            ..
+        } => (Some(held), Some(true)),
+        Confirmed::Spoiled => (unconfirmed(), Some(false)),
+        // The lowest rate that was tried was missed as well.
         Confirmed::No { .. } => (None, Some(false)),
-        Confirmed::Missing { held_per_s, .. } => match (held_per_s, missed) {
-            (Some(held), _) => (Some(held), Some(true)),
-            (None, Some(missed)) => {
-                let rates = progress.rates(goal);
-                let below = rates.carried_below(progress.last_stage(), missed);
-                (below, Some(false))
-            }
-            (None, None) => (bounds.lower, None),
-        },
-        Confirmed::NotAsked => (bounds.lower, None),
+        Confirmed::Missing { .. } => (unconfirmed(), tried.is_refuted.then_some(false)),
+        Confirmed::NotAsked => (unconfirmed(), None),
     };
     Kept {
         bounds: Bounds {
             lower,
-            upper: missed.or(bounds.upper),
+            upper: tried.missed_per_s.or(bounds.upper),
         },
-        lowered_from_per_s: missed.and(bounds.lower),
-        confirmed,
+        lowered_from_per_s: bounds.lower.filter(|_| lower != bounds.lower),
+        held,
         ended,
     }
 }

@@ -58,12 +58,13 @@ pub(crate) fn next(progress: &Progress<'_>) -> Option<Step> {
     progress.may_take(&step, false).then_some(step)
 }
 
-/// The curve as far as it was begun, by rising rate.
+/// The curve as far as it was begun, by rising rate. Where its own trials lowered the bound and
+/// none was made at shares of the new one, it is that of the bound before.
 pub(crate) fn curve(progress: &Progress<'_>) -> Vec<CurvePoint> {
-    let points = points(progress);
+    let mut points = points(progress);
     let is_begun = |point: &(f64, f64)| !tried(progress, *point).is_empty();
     if !points.iter().any(is_begun) {
-        return Vec::new();
+        points = made(progress);
     }
     let percents = percents(progress.search);
     let points = points.into_iter();
@@ -89,6 +90,20 @@ fn points(progress: &Progress<'_>) -> Vec<(f64, f64)> {
     shares
         .map(|percent| (percent, readable(whole * percent / 100.0).max(0.001)))
         .collect()
+}
+
+/// The points of the last bound that trials were made at shares of.
+fn made(progress: &Progress<'_>) -> Vec<(f64, f64)> {
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for trial in progress.trials.iter().rev() {
+        let Purpose::Curve { percent } = trial.purpose else {
+            continue;
+        };
+        if points.iter().all(|(known, _)| *known != percent) {
+            points.push((percent, trial.rate_per_s));
+        }
+    }
+    points
 }
 
 /// The trials of a point. Those at the same share of another bound, found before, are none.

@@ -39,8 +39,10 @@ pub enum Irregular {
     TooFewRequests,
     /// Every rate that was tried meets it.
     NoUpper,
-    /// A rate above the upper bound meets it too.
+    /// A rate above one that misses it meets it.
     Inversion,
+    /// Trials at or below the lower bound missed it, and were set aside as disturbed.
+    SetAsideMissed,
     /// Time or trials were used up before the bounds were near enough, or before longer trials
     /// confirmed the lower one.
     Budget,
@@ -61,6 +63,7 @@ impl Irregular {
             Self::TooFewRequests => "too-few-requests",
             Self::NoUpper => "no-upper",
             Self::Inversion => "inversion",
+            Self::SetAsideMissed => "set-aside-missed",
             Self::Budget => "budget",
             Self::Unfinished => "unfinished",
             Self::Failed => "failed",
@@ -79,12 +82,18 @@ pub struct Found {
     pub irregular: Option<Irregular>,
     /// In a sentence, where there is more to say than its name.
     pub why: Option<String>,
-    /// Whether longer trials confirmed the lower bound; `None` where none were made.
+    /// Whether longer trials confirmed the lower bound, and no trial at or below it missed the
+    /// goal; `None` where no longer ones were made.
     pub confirmed: Option<bool>,
+    /// Whether longer trials hold at the lower bound; `None` where none were made.
+    pub held: Option<bool>,
+    /// Trials at or below the lower bound.
+    pub tally: Tally,
     /// Whether they did not because the load engine was too late or too busy in them: then they
     /// say nothing about the server.
     pub is_confirmation_spoiled: bool,
-    /// The lower bound that the search found and that longer trials refuted, requests per second.
+    /// The lower bound that the search found, where trials at or below it missed the goal, requests
+    /// per second.
     pub lowered_from_per_s: Option<f64>,
     /// Its trials, in the order in which they ended.
     pub trials: Vec<TrialFound>,
@@ -103,6 +112,31 @@ pub struct Standing {
     pub lower_servers: usize,
     /// Fresh servers that missed it at the upper bound.
     pub upper_servers: usize,
+}
+
+/// Trials at or below a lower bound that say something of the server, whatever they were for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Tally {
+    /// All of them, with those that were set aside.
+    pub of: usize,
+    /// Those that missed the goal and count: shorter ones, which only said where to look.
+    pub missed: usize,
+    /// Those that were set aside as disturbed.
+    pub set_aside: usize,
+    /// Those of them that missed the goal.
+    pub set_aside_missed: usize,
+}
+
+impl Tally {
+    /// Those that missed the goal, whether they count or not.
+    pub fn all_missed(&self) -> usize {
+        self.missed + self.set_aside_missed
+    }
+
+    /// Whether none of them missed it.
+    pub fn is_clean(&self) -> bool {
+        self.all_missed() == 0
+    }
 }
 
 /// A trial and what it said.
@@ -138,7 +172,8 @@ impl Found {
             upper_servers: self.standing.upper_servers,
             ..Standing::default()
         };
-        (self.lowered_from_per_s, self.confirmed) = (None, None);
+        (self.lowered_from_per_s, self.confirmed, self.held) = (None, None, None);
+        self.tally = Tally::default();
         self.is_confirmation_spoiled = false;
         // A search that can go on may still find one.
         if !matches!(
@@ -175,6 +210,12 @@ impl Progress<'_> {
             // What ends there is the connections, or may be the engine's ceiling.
             upper = None;
         }
+        let trials = self.trials_found(goal);
+        let tally = lower.map_or_else(Tally::default, |lower| tally(&trials, lower));
+        let (irregular, why) = match (irregular, why_set_aside(tally)) {
+            (None, Some(why)) => (Some(Irregular::SetAsideMissed), Some(why)),
+            known => (known.0, why),
+        };
         let found = Found {
             goal: *goal,
             standing: Standing {
@@ -192,10 +233,12 @@ impl Progress<'_> {
             },
             irregular,
             why,
-            confirmed: kept.confirmed,
+            confirmed: kept.held.map(|is| is && tally.is_clean()),
+            held: kept.held,
+            tally,
             is_confirmation_spoiled: kept.is_spoiled(),
             lowered_from_per_s: kept.lowered_from_per_s,
-            trials: self.trials_found(goal),
+            trials,
         };
         // One that longer trials refuted may be none for that reason, too.
         let refuted = kept.lowered_from_per_s;
@@ -345,8 +388,16 @@ fn of_bounds(
 ) -> (Option<Irregular>, Option<String>) {
     let stage = progress.last_stage();
     let bounds = rates.bounds(stage);
+    if kept.bounds.lower.is_none() && bounds.lower.is_some() && !kept.is_spoiled() {
+        let why = "trials missed it at or below every rate at which others met it";
+        return (Some(Irregular::NotConfirmed), Some(why.to_owned()));
+    }
     match (bounds.lower, bounds.upper) {
         (Some(_), Some(_)) if rates.is_inverted(stage) => (Some(Irregular::Inversion), None),
+        (Some(met), _) if missed_in_curve(progress, goal, met).is_some() => {
+            let why = missed_in_curve(progress, goal, met);
+            (Some(Irregular::Inversion), why)
+        }
         (Some(_), _) if kept.is_spoiled() => {
             let why = "the load engine was too late or too busy in the confirming trials";
             (Some(Irregular::GeneratorLimited), Some(why.to_owned()))
@@ -362,11 +413,11 @@ fn of_bounds(
             let least = progress.range(goal, closed_per_s).least;
             let more = match failures_at(progress, goal, least) {
                 Some(share) => format!(": {} % of the requests fail there", percent(share)),
-                None if progress.is_least_needed(goal, closed_per_s) => {
-                    ": at a lower one a trial has too few requests for the quantile, so give it a \
-                     longer --duration"
-                        .to_owned()
-                }
+                None if progress.is_least_needed(goal, closed_per_s) => format!(
+                    ": at a lower one a trial has too few requests for the quantile, so give it \
+                     --duration {}s",
+                    progress.duration_for(goal, closed_per_s)
+                ),
                 None => String::new(),
             };
             let why = format!(
@@ -377,6 +428,56 @@ fn of_bounds(
         }
         (Some(_), None) => (Some(Irregular::NoUpper), None),
     }
+}
+
+/// What trials at or below a lower bound say, all of them.
+fn tally(trials: &[TrialFound], lower_per_s: f64) -> Tally {
+    let mut tally = Tally::default();
+    for trial in trials {
+        let is_here = trial.rate_per_s.is_some_and(|rate| rate <= lower_per_s);
+        let missed = match trial.judged.filter(|_| is_here) {
+            Some(Judged::Meets) => 0,
+            Some(Judged::Exceeds(_)) => 1,
+            Some(Judged::Limited) | None => continue,
+        };
+        tally.of += 1;
+        if trial.is_set_aside {
+            tally.set_aside += 1;
+            tally.set_aside_missed += missed;
+        } else {
+            tally.missed += missed;
+        }
+    }
+    tally
+}
+
+/// Why a bound may hold on a quiet machine alone.
+fn why_set_aside(tally: Tally) -> Option<String> {
+    let Tally {
+        set_aside,
+        set_aside_missed: missed,
+        ..
+    } = tally;
+    (missed > 0).then(|| {
+        format!(
+            "{missed} of {set_aside} trials at or below it that were set aside as disturbed missed \
+             the goal, so it may hold on a quiet machine alone"
+        )
+    })
+}
+
+/// Why a trial of the curve takes away a rate that met the goal: it missed it at a lower one.
+fn missed_in_curve(progress: &Progress<'_>, goal: &Goal, met: f64) -> Option<String> {
+    let missed = progress.missed_in_full(goal);
+    let missed = missed.filter(|it| matches!(it.purpose, Purpose::Curve { .. }));
+    let least = missed.map(|it| it.rate_per_s).reduce(f64::min)?;
+    (least < met).then(|| {
+        format!(
+            "a trial at {} requests/s missed it, and those at {} met it",
+            shown(least),
+            shown(met)
+        )
+    })
 }
 
 /// The share of the requests due that failed at a rate, median of the trials there, if failures are

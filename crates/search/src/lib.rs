@@ -31,7 +31,7 @@ mod unseen;
 pub use campaign::{Quest, quests, sought, yardstick};
 pub use classify::Class;
 pub use curve::CurvePoint;
-pub use found::{Found, Irregular, Standing, TrialFound};
+pub use found::{Found, Irregular, Standing, Tally, TrialFound};
 pub use judged::{Judged, Why, judge};
 pub use progress::{Budget, CLOSED_S, Progress, Step, TRIALS_MAX};
 pub use seen::{Backlog, Came, Engine, Measured, Purpose, Seen, Slip};

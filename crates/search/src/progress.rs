@@ -215,10 +215,25 @@ impl<'s> Progress<'s> {
         goal: &Goal,
         purpose: Purpose,
     ) -> impl Iterator<Item = (&Seen, Judged)> {
+        let of_purpose = move |(trial, _): &(&Seen, Judged)| trial.purpose == purpose;
+        self.counted(goal).filter(of_purpose)
+    }
+
+    /// Trials that count, with what each says about a goal.
+    fn counted(&self, goal: &Goal) -> impl Iterator<Item = (&Seen, Judged)> {
         let counts = self.trials.iter().zip(&self.set_aside);
         let counted = counts.filter(|(_, is_set_aside)| !**is_set_aside);
-        let of_purpose = counted.filter(move |(trial, _)| trial.purpose == purpose);
-        of_purpose.filter_map(move |(trial, _)| Some((trial, judge(goal, trial)?)))
+        counted.filter_map(move |(trial, _)| Some((trial, judge(goal, trial)?)))
+    }
+
+    /// Trials of rates that count, are as long as a bound takes, and missed a goal. Shorter ones
+    /// only say where to look.
+    pub(crate) fn missed_in_full(&self, goal: &Goal) -> impl Iterator<Item = &Seen> {
+        let missed = self.counted(goal).filter(|(trial, judged)| {
+            let is_full = trial.length_s >= self.last_stage().trial_s;
+            is_full && trial.purpose != Purpose::Closed && matches!(judged, Judged::Exceeds(_))
+        });
+        missed.map(|(trial, _)| trial)
     }
 
     pub(crate) fn rates(&self, goal: &Goal) -> Rates {
@@ -254,6 +269,12 @@ impl<'s> Progress<'s> {
     /// Whether the lowest rate that is tried is one at which a trial has just enough requests.
     pub(crate) fn is_least_needed(&self, goal: &Goal, closed_per_s: f64) -> bool {
         needed(goal) / self.load.duration_s > closed_per_s / FAR_BELOW
+    }
+
+    /// Length of a full trial that has enough requests at an eighth of the closed loop's rate,
+    /// whole seconds.
+    pub(crate) fn duration_for(&self, goal: &Goal, closed_per_s: f64) -> u64 {
+        (8.0 * needed(goal) / closed_per_s).ceil() as u64
     }
 
     pub(crate) fn search_step(&self, goal: &Goal, closed_per_s: f64) -> Option<Step> {
@@ -307,7 +328,7 @@ impl<'s> Progress<'s> {
             }),
             Confirmed::Yes { .. }
             | Confirmed::No { .. }
-            | Confirmed::Spoiled { .. }
+            | Confirmed::Spoiled
             | Confirmed::NotAsked => None,
         });
         step.filter(|step| self.may_take(step, false))

@@ -155,7 +155,7 @@ pub(super) const ALL: [(&str, &str, &str); 41] = [
     (
         "R29",
         "a capacity found is confirmed by a longer trial",
-        "yes: three trials, whose requests have to meet the goal together",
+        "yes: three trials, each of which has to meet the goal",
     ),
     (
         "R30",

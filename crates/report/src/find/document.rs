@@ -1,6 +1,7 @@
 //! A search as a document: the answer, the bounds, the latency curve, and the trials.
 
 use super::sentence::searches_have_a_goal_in_common;
+use super::trust;
 use super::view::{CurveRow, FindReport, FoundRow, QuantileRow, TrialRow};
 use crate::document::{
     Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, Value, fitted,
@@ -14,7 +15,7 @@ const BAR: f64 = 16.0;
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 pub(super) fn draw(report: &FindReport) -> Document {
-    let mut sections = vec![answer(report), found(report)];
+    let mut sections = vec![answer(report), trusted(report), found(report)];
     sections.extend(curve(report));
     sections.push(heading(report));
     sections.push(trials(report));
@@ -53,6 +54,16 @@ fn answer(report: &FindReport) -> Section {
     )
 }
 
+fn trusted(report: &FindReport) -> Section {
+    let lines = trust::lines(&report.contenders).into_iter();
+    let lines = lines.zip(&report.contenders).map(|(line, row)| {
+        let is_weak = !(row.trust.lower && row.trust.upper);
+        Line::toned(if is_weak { Tone::Note } else { Tone::Good }, line)
+    });
+    let parts = vec![Part::Lines(lines.collect())];
+    section("trust", "How far to trust it", Extent::Short, parts)
+}
+
 fn heading(report: &FindReport) -> Section {
     let lines = [plain(&report.description), plain(&report.machine)];
     let lines = lines.into_iter().filter(|line| !line.is_empty());
@@ -85,6 +96,7 @@ fn found(report: &FindReport) -> Section {
         column("lower_servers", "servers below", Unit::Count, Data),
         column("upper_servers", "servers above", Unit::Count, Data),
         column("set_aside", "set aside", Unit::Count, Data),
+        column("missed", "missed below", Unit::Count, Data),
         column("lowered_from_per_s", "lowered from", Unit::PerSecond, Data),
         column("yardstick_per_s", "null server", Unit::PerSecond, Data),
         column("spent_s", "seconds", Unit::Count, Data),
@@ -140,6 +152,7 @@ fn found_row(row: &FoundRow) -> Row {
             Field::of(Value::Number(behind.lower_servers as f64)),
             Field::of(Value::Number(behind.upper_servers as f64)),
             Field::of(Value::Number(behind.set_aside as f64)),
+            Field::of(Value::Number(row.tally.all_missed() as f64)),
             Field::number(behind.lowered_from_per_s),
             Field::number(behind.yardstick_per_s),
             Field::of(Value::Number(behind.spent_s)),

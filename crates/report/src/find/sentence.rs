@@ -107,7 +107,12 @@ fn carries(row: &FoundRow, goal: &str) -> String {
         (
             None,
             Some(upper),
-            Some(Irregular::Budget | Irregular::Unfinished | Irregular::NotConfirmed),
+            Some(
+                Irregular::Budget
+                | Irregular::Unfinished
+                | Irregular::NotConfirmed
+                | Irregular::Inversion,
+            ),
         ) => {
             let upper = rate(upper);
             format!("{name} carries less than {upper} requests/s{end}")
@@ -142,7 +147,7 @@ fn confirmation(row: &FoundRow) -> String {
     }
     let lowered = row.behind.lowered_from_per_s.map_or(String::new(), |from| {
         format!(
-            ", lowered from {}, which longer trials did not confirm",
+            ", lowered from {}, because trials there or below missed the goal",
             rate(from)
         )
     });
@@ -172,8 +177,8 @@ fn with(goal: &GoalFacts) -> String {
 
 /// Length from which a full trial shows as much as trials are usually asked for, seconds.
 const FULL_S: f64 = 10.0;
-/// Bounds of two searches of one server may lie as far apart as this: the spread that five searches
-/// are held to.
+/// How far above the upper bound of one search the lower bound of another search of the same server
+/// is allowed to lie by chance. In simulated searches it never did.
 const SEARCHES_APART: f64 = 1.05;
 /// The same where full trials are shorter. By chance alone the bounds of five searches with trials
 /// of 2 s then lie up to 5.4 % apart.
@@ -219,7 +224,7 @@ fn compared(group: &[FoundRow]) -> impl Iterator<Item = String> {
 /// A lower bound that longer trials did not refute. That the load engine spoiled them refutes
 /// nothing: its lateness is in the latencies, and the trials of the search met the goal with it.
 fn sure_lower(row: &FoundRow) -> Option<f64> {
-    let is_sure = row.confirmed != Some(false) || row.behind.confirmation_spoiled;
+    let is_sure = row.behind.held != Some(false) || row.behind.confirmation_spoiled;
     row.lower_per_s.filter(|_| is_sure)
 }
 

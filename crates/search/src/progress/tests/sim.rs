@@ -24,7 +24,23 @@ pub(super) struct Sim {
     pub(super) disturbed: f64,
     /// Times in which every request takes longer, as on a virtual machine beside others.
     pub(super) slow: Option<Slow>,
+    /// Times in which the server does nothing, such as those of a garbage collector: from one to
+    /// the next, and how long each is, seconds.
+    pub(super) stalls: Option<(f64, f64)>,
+    /// What some starts of the server are like.
+    pub(super) other_start: Option<OtherStart>,
     pub(super) random: Random,
+}
+
+/// Starts that are unlike the others, as with another layout of memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OtherStart {
+    /// Share of them.
+    pub(super) share: f64,
+    /// How many times as long each request occupies the server.
+    pub(super) slowness: f64,
+    /// How much later each answer comes, seconds.
+    pub(super) later_s: f64,
 }
 
 /// Episodes of slowness.
@@ -48,6 +64,8 @@ impl Sim {
             pauses: None,
             disturbed: 0.0,
             slow: None,
+            stalls: None,
+            other_start: None,
             random: Random::new(seed),
         }
     }
@@ -57,12 +75,18 @@ impl Sim {
         let rate_per_s = step.rate_per_s().unwrap_or(0.0);
         let is_disturbed = self.random.unit() < self.disturbed;
         let speed = 1.0 + self.noise * (2.0 * self.random.unit() - 1.0);
-        let slowness = if is_disturbed { 10.0 } else { 1.0 } / speed;
-        let measured = if rate_per_s > 0.0 {
+        let mut slowness = if is_disturbed { 10.0 } else { 1.0 } / speed;
+        let random = &mut self.random;
+        let other = self.other_start.filter(|it| random.unit() < it.share);
+        slowness *= other.map_or(1.0, |it| it.slowness);
+        let mut measured = if rate_per_s > 0.0 {
             self.open(rate_per_s, step.length_s(), slowness)
         } else {
             self.closed(step.length_s(), slowness)
         };
+        if let Some(later_s) = other.map(|it| it.later_s) {
+            measured.latency = later(&measured.latency, later_s);
+        }
         Seen {
             id: format!("n{number}"),
             purpose: step.purpose(),
@@ -151,6 +175,7 @@ impl Sim {
     fn requests(&mut self, rate_per_s: f64, end: f64, slowness: f64) -> Vec<Passed> {
         let pauses = self.pauses_until(end);
         let episodes = self.episodes_until(end);
+        let stalls = self.stalls_until(end);
         let (mut at, mut free_at) = (0.0, 0.0_f64);
         let mut all: Vec<Passed> = Vec::new();
         loop {
@@ -160,7 +185,7 @@ impl Sim {
             }
             let sent = after_pause(&pauses, at);
             let service = (self.service)(&mut self.random, rate_per_s) * slowness;
-            let begun = free_at.max(sent);
+            let begun = after_pause(&stalls, free_at.max(sent));
             let is_slow = after_pause(&episodes, begun) > begun;
             let by = self.slow.filter(|_| is_slow).map_or(0.0, |slow| slow.by);
             free_at = begun + service * (1.0 + by);
@@ -200,6 +225,17 @@ impl Sim {
         all
     }
 
+    /// Times in which the server does nothing as (start, end), in order and apart.
+    fn stalls_until(&mut self, end: f64) -> Vec<(f64, f64)> {
+        let Some((apart_s, length_s)) = self.stalls else {
+            return Vec::new();
+        };
+        let first = apart_s * self.random.unit();
+        let starts = (0..).map(|number| first + apart_s * f64::from(number));
+        let starts = starts.take_while(|start| *start < end);
+        starts.map(|start| (start, start + length_s)).collect()
+    }
+
     /// Pauses as (start, end), in order and apart.
     fn pauses_until(&mut self, end: f64) -> Vec<(f64, f64)> {
         let Some((per_s, longest_s)) = self.pauses else {
@@ -223,6 +259,15 @@ struct Passed {
     sent: f64,
     read: f64,
     late: f64,
+}
+
+/// The same latencies, each so much longer.
+fn later(latency: &Histogram, by_s: f64) -> Histogram {
+    let mut all = Histogram::new();
+    for (ns, times) in latency.buckets() {
+        all.record_n(ns + (by_s * 1e9) as u64, times);
+    }
+    all.trimmed()
 }
 
 /// When something that comes at a time is seen.

@@ -3,8 +3,8 @@
 use super::*;
 
 /// A search with `--quick`.
-fn quick() -> (Load, Budget) {
-    let objectives = ["p99<10ms".parse().unwrap()];
+pub(super) fn quick(slo: &str) -> (Load, Budget) {
+    let objectives = [slo.parse().unwrap()];
     let search = Search {
         goals: goals(&objectives, &[0.001]),
         arrival: Arrival::Poisson,
@@ -39,7 +39,7 @@ fn trial(random: &mut Random, step: &Step) -> Seen {
 
 #[test]
 fn a_quick_search_that_the_engine_spoils_has_a_rate_that_the_server_carries() {
-    let (load, budget) = quick();
+    let (load, budget) = quick("p99<10ms");
     let mut spoiled = 0;
     for seed in 1..=40 {
         let mut random = Random::new(seed);
