@@ -104,7 +104,7 @@ fn a_baseline_of_the_same_plan_with_a_secret_is_compared() {
 /// All of it was measured, and could only end with 4.
 #[test]
 fn a_baseline_that_can_decide_nothing_is_refused_before_anything_is_measured() {
-    let scene = Scene::raced(&["--rounds", "1", "--save-plan", "own.toml"]);
+    let scene = Scene::raced(&["--rounds", "3", "--save-plan", "own.toml"]);
     let plan = scene.read("own.toml");
     let share = "[[load]]\ncapacity_share = 0.5\nduration = \"300ms\"\n\n[[workload]]\n";
     let with_share = plan.replacen("[[workload]]\n", share, 1);
@@ -121,6 +121,49 @@ fn a_baseline_that_can_decide_nothing_is_refused_before_anything_is_measured() {
     let refused = run("./share.toml", "p99=5%").expect(2);
     refused.says("loads at a share of the capacity are not compared");
     assert!(!scene.path("none").exists());
+    // Its one round has no interval, however many the new campaign has.
+    let one = Scene::raced(&["--rounds", "1"]);
+    one.write("own.toml", &plan);
+    let held = ["--baseline", "record", "--gate", "rate=5%"];
+    let run = [&["run", "./own.toml", "--out", "none"][..], &held].concat();
+    let expected = "--baseline can decide no gate: 1 round has no interval; 3 have one";
+    one.run(&run).expect(2).says(expected);
+}
+
+/// 21 rounds of 400 ms were run, and none of them could be judged.
+#[test]
+fn gates_and_conditions_that_no_campaign_can_decide_are_refused() {
+    let scene = Scene::new();
+    let refused = |arguments: &[&str], problem: &str| {
+        let arguments = [arguments, &["--out", "none"]].concat();
+        scene.run(&arguments).expect(2).says(problem);
+        assert!(!scene.path("none").exists());
+    };
+    let race = |more: &[&'static str]| [&["race", "nginx", "caddy"][..], more].concat();
+    let short = "the gate rate can never be decided: a window of 400ms does not show whether it \
+                 came to rest; the shortest that does is 600ms (--duration)";
+    refused(&race(&["--gate", "rate=5%", "--duration", "400ms"]), short);
+    let short = "the condition `rate < 10` can never be decided: a window of 500ms";
+    refused(
+        &race(&["--fail-if", "rate < 10", "--duration", "500ms"]),
+        short,
+    );
+    let few = "the gate p99 can never be decided: it takes 1,000 requests in a window, and 100/s \
+               for 2s are fewer; give it 10s (--duration) or a higher rate";
+    let slow = ["--rate", "100", "--duration", "2s"];
+    refused(&race(&[&["--gate", "p99=5%"], &slow[..]].concat()), few);
+    let rounds = "the gate rate can never be decided: 2 rounds have no interval; 3 have one";
+    refused(&race(&["--gate", "rate=5%", "--rounds", "2"]), rounds);
+    let load = [
+        "load",
+        "http://127.0.0.1:9/",
+        "-n",
+        "50",
+        "--fail-if",
+        "p99 > 1s",
+    ];
+    let few = "--fail-if 'p99 > 1s': it takes 1,000 requests, and 50 are asked for (--requests)";
+    scene.run(&load).expect(2).says(few);
 }
 
 #[test]

@@ -21,17 +21,17 @@ fn a_load_fails_where_its_condition_holds() {
         said.stderr
     );
     // No latency of a right answer was seen.
-    let said = load(wrong, "p99 > 1s").expect(4);
+    let said = load(wrong, "p50 > 1s").expect(4);
     assert!(
         said.stderr
-            .contains("cannot tell: p99 > 1s: no answer was ok"),
+            .contains("cannot tell: p50 > 1s: no answer was ok"),
         "{}",
         said.stderr
     );
     // Fifty answers have no percentile 99.9.
-    let said = load(right, "p99.9 < 1ns").expect(4);
+    let said = load(right, "p99.9 < 1ns").expect(2);
     assert!(
-        said.stderr.contains("cannot tell: p99.9 < 1ns"),
+        said.stderr.contains("'p99.9 < 1ns': it takes 10,000"),
         "{}",
         said.stderr
     );

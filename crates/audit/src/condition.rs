@@ -279,7 +279,8 @@ impl Condition {
         self.quantity == Quantity::Rate && !matches!(model, LoadModel::Closed { .. })
     }
 
-    fn measure(&self) -> Measure {
+    /// What it is held against.
+    pub fn measure(&self) -> Measure {
         match self.quantity {
             Quantity::Rate => Measure::RatePerS,
             Quantity::P50 => Measure::LatencyP50Ns,

@@ -18,6 +18,7 @@ mod within;
 
 use std::fmt;
 
+use bakeoff_plan::LoadModel;
 use bakeoff_stats::{Estimate, Located};
 use serde::Serialize;
 
@@ -106,6 +107,14 @@ impl Gates {
 }
 
 impl Metric {
+    /// Whether a load has a number of it: a closed loop gives the latency, an open one the rate.
+    pub(crate) fn fits(self, model: &LoadModel) -> bool {
+        match model {
+            LoadModel::Closed { .. } => !self.is_latency(),
+            _ => self != Self::RatePerS,
+        }
+    }
+
     /// As gates and conditions write it.
     pub fn short_name(self) -> &'static str {
         match self {

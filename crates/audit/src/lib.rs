@@ -17,6 +17,7 @@ mod comparisons;
 mod conclusion;
 mod condition;
 mod confirmation;
+mod decidable;
 mod ended;
 mod enough;
 mod equivalence;
@@ -46,6 +47,7 @@ pub use comparisons::{Compared, Floor, compare, widest_interval};
 pub use conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, PairKey, Reason, Side};
 pub use condition::{Condition, Held};
 pub use confirmation::{ConfirmAnswer, Confirmation, Suspected, suspected};
+pub use decidable::{Undecidable, undecidable};
 pub use equivalence::{
     Class, EqualFact, Equivalence, FactRow, Inequality, Remedy, UnknownFact, equivalences,
 };

@@ -223,6 +223,22 @@ fn not_known(code: Code) -> &'static str {
     match code {
         Code::RoundsAgree => "fewer than three rounds do not say how far rounds are apart",
         Code::BodiesCompared => plain(code),
+        Code::NotSteady => "their windows are too short to show whether they came to rest",
+        Code::AnswerBefore | Code::AnswerAfter => "no answer was compared beside the load",
+        Code::ServerAlive | Code::ServerRestarted => "the server's processes were not watched",
+        Code::Recovered => "the server was not asked after the load",
+        Code::OtherLoad | Code::Steal => "what else ran on the machine is not known",
+        Code::ListenOverflows | Code::UdpDrops | Code::HostDrops => {
+            "the kernel's network counters were not read"
+        }
+        Code::BackendBound => "the upstream was not measured by itself",
+        Code::EngineBusy | Code::EngineKept | Code::EngineLag | Code::SendLag => {
+            "it is not known whether the load engine was late or busy"
+        }
+        Code::ScheduleKept | Code::QueueGrows => "how many requests waited is not known",
+        Code::Starved => "answers were not counted client by client",
+        Code::LinkMeasured | Code::LinkRoom | Code::Way => "a link between hosts was not measured",
+        Code::ClockError | Code::StartSpread => "clocks of hosts were not compared",
         _ => "something that they rest on was not recorded",
     }
 }

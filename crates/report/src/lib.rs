@@ -44,8 +44,8 @@ mod xml;
 pub use bakeoff_audit::Suspected;
 pub use bakeoff_audit::published::{Rig, audit};
 pub use bakeoff_audit::{
-    Condition, GateError, Gates, LoadHosts, Mismatch, Ruling, Verdict, fits, judge_load,
-    start_spread_ns,
+    Condition, GateError, Gates, LoadHosts, Mismatch, Ruling, Undecidable, Verdict, fits,
+    judge_load, start_spread_ns, undecidable,
 };
 pub use compare::{
     COMPARE_SCHEMA, Compare, CompareError, CompareValue, baseline_mismatches, compare_across,

@@ -11,6 +11,8 @@ use crate::walsh::{NORMAL_975, walsh};
 pub const FLOOR_UNMEASURED: f64 = 0.03;
 /// No floor is below 1 %, however well the twins agreed.
 pub const FLOOR_MIN: f64 = 0.01;
+/// Rounds from which there is an interval at all.
+pub const INTERVAL_FROM: usize = 3;
 /// Rounds from which sign flips can decide: one of 2^6 is 1.6 %.
 pub const FLIPS_FROM: usize = 6;
 /// 80 % point of the normal distribution: the chance with which a difference of the size named

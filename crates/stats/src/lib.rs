@@ -34,8 +34,8 @@ pub use estimate::{
 };
 pub use flips::{Flips, Tested, flips};
 pub use floor::{
-    FLIPS_FROM, FLOOR_MIN, FLOOR_UNMEASURED, Power, ROUNDS_ADVISED_MAX, aa_floor, half_width,
-    rounds_clear_of_one,
+    FLIPS_FROM, FLOOR_MIN, FLOOR_UNMEASURED, INTERVAL_FROM, Power, ROUNDS_ADVISED_MAX, aa_floor,
+    half_width, rounds_clear_of_one,
 };
 pub use level::{
     CORRELATION, HISTORY_MAX, HISTORY_MIN, LEVEL_ALPHA, LEVEL_VALUES_MIN, LevelChange, LevelTest,
@@ -47,7 +47,7 @@ pub use pooled::{Held, Pool};
 pub use ratio::{ERROR_SHARE_APART, ratio_over_rounds};
 pub use shape::{Modes, modes, neighbour_correlation, rounds_dependent};
 pub use simultaneous::{Located, locate, locate_apart, within};
-pub use steady::{Better, Class as SteadyClass, Segment, Steady, changes, steady};
+pub use steady::{Better, Class as SteadyClass, SERIES_MIN, Segment, Steady, changes, steady};
 pub use student::{student_point, student_tail};
 pub use table::{Method, Seen, look};
 pub use usage::{engine_tree, memory_peak, origin_tree, server_tree, window_cores};

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use crate::estimate::NORMAL_95;
 use crate::flips::FAMILY_ALPHA;
-use crate::floor::{FLIPS_FROM, NORMAL_80};
+use crate::floor::{FLIPS_FROM, INTERVAL_FROM, NORMAL_80};
 use crate::paired::Paired;
 use crate::student::{student_point, student_tail};
 
@@ -22,8 +22,6 @@ const CORRELATION: f64 = 0.5;
 const CORRELATION_MAX: f64 = 0.8;
 /// Correlation below which rounds count as independent.
 const CORRELATION_MIN: f64 = 0.2;
-/// Rounds below which nothing is declared by this.
-const ROUNDS_MIN: usize = 3;
 
 /// What all pairs of one metric say of the spread.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -147,7 +145,7 @@ impl Pool {
     /// Standard error of a pair's mean; `None` below three rounds.
     fn error(&self, pair: &Paired) -> Option<f64> {
         let n = pair.len();
-        let sd = pair.sd().filter(|_| n >= ROUNDS_MIN)?.max(self.sd);
+        let sd = pair.sd().filter(|_| n >= INTERVAL_FROM)?.max(self.sd);
         Some(widening(n, self.correlation) * sd / (n as f64).sqrt())
     }
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use bakeoff_plan::Random;
 
 use crate::flips::{EVERY_FLIP_TO, FAMILY_ALPHA, FLIPS_DRAWN, Scale};
-use crate::floor::{FLIPS_FROM, Power};
+use crate::floor::{FLIPS_FROM, INTERVAL_FROM, Power};
 use crate::paired::Paired;
 use crate::pooled::{Held, Pool};
 
@@ -357,7 +357,7 @@ pub fn locate_apart(first: &[f64], second: &[f64], pairs: usize) -> Option<Locat
         logs.filter(|log| log.is_finite()).collect()
     };
     let (first, second) = (logs(first), logs(second));
-    if first.len().min(second.len()) < 3 {
+    if first.len().min(second.len()) < INTERVAL_FROM {
         return None;
     }
     let of = |logs: &[f64]| {

@@ -11,6 +11,8 @@ use serde::Serialize;
 const PENALTY: f64 = 15.0;
 /// Values that a segment has at least: a variance needs two, and two happen to agree.
 const SEGMENT_MIN: usize = 3;
+/// Values from which a series has a class: two segments.
+pub const SERIES_MIN: usize = 2 * SEGMENT_MIN;
 /// Segments whose means are this near, as a share, are one to a reader.
 const EQUIVALENT: f64 = 0.02;
 /// Share of the series that the last segment must fill to be called steady.
@@ -81,7 +83,7 @@ pub struct Segment {
 /// Classes a series; `None` with fewer than two segments' worth of values, or one that is no
 /// number.
 pub fn steady(series: &[f64], better: Better) -> Option<Steady> {
-    if series.len() < 2 * SEGMENT_MIN || series.iter().any(|value| !value.is_finite()) {
+    if series.len() < SERIES_MIN || series.iter().any(|value| !value.is_finite()) {
         return None;
     }
     let sums = Sums::new(series);
@@ -119,7 +121,7 @@ pub fn steady(series: &[f64], better: Better) -> Option<Steady> {
 /// Positions at which a new segment begins, ascending; none in a short series.
 pub fn changes(series: &[f64]) -> Vec<usize> {
     let n = series.len();
-    if n < 2 * SEGMENT_MIN {
+    if n < SERIES_MIN {
         return Vec::new();
     }
     let sums = Sums::new(series);

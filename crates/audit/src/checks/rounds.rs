@@ -2,7 +2,7 @@
 
 use bakeoff_plan::{LoadModel, Plan};
 use bakeoff_record::{ContenderKind, Interval, Record, ServerFacts, TrialEnd, TrialRecord};
-use bakeoff_stats::{Cell, ERROR_SHARE_APART, Measure, modes, walsh};
+use bakeoff_stats::{Cell, ERROR_SHARE_APART, INTERVAL_FROM, Measure, modes, walsh};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
@@ -368,7 +368,7 @@ fn two_modes(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Option<Check> {
 /// of a contender keeps its interval and its verdict; a reference does the same work each time.
 fn agree(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Check {
     let mut rates = values(measured, Measure::RatePerS);
-    if rates.len() < 3 {
+    if rates.len() < INTERVAL_FROM {
         // Too few are left to be an estimate, which other checks say: these are shown.
         let all = measured.iter();
         rates = all
@@ -377,7 +377,7 @@ fn agree(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Check {
     }
     let n = rates.len() as f64;
     let mean = rates.iter().sum::<f64>() / n;
-    if rates.len() < 3 || mean <= 0.0 {
+    if rates.len() < INTERVAL_FROM || mean <= 0.0 {
         let text = match (measured.len(), rates.len()) {
             (0..=2, _) => "fewer than three rounds: how far they are apart is not known",
             (_, 1..=2) => {

@@ -1,6 +1,6 @@
 //! Two contenders of one campaign: their rounds are pairs.
 
-use bakeoff_plan::{LoadModel, Plan};
+use bakeoff_plan::Plan;
 use bakeoff_record::Record;
 use bakeoff_stats::{FLIPS_FROM, Located, Paired, locate};
 
@@ -72,16 +72,7 @@ fn of_pair(
 /// # Errors
 /// Names the first of them.
 pub fn fits(gates: &Gates, plan: &Plan) -> Result<(), GateError> {
-    let fits = |metric: Metric| {
-        let mut loads = plan.loads.iter();
-        loads.any(|load| match load.model {
-            LoadModel::Closed { .. } => !metric.is_latency(),
-            LoadModel::Open { .. }
-            | LoadModel::OpenShare { .. }
-            | LoadModel::Sought(_)
-            | LoadModel::Overload(_) => metric != Metric::RatePerS,
-        })
-    };
+    let fits = |metric: Metric| plan.loads.iter().any(|load| metric.fits(&load.model));
     match gates.iter().find(|(metric, _)| !fits(*metric)) {
         Some((metric, _)) => Err(GateError::FitsNothing(metric)),
         None => Ok(()),

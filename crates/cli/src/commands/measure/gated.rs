@@ -5,9 +5,9 @@ use std::path::Path;
 use bakeoff_plan::Plan;
 use bakeoff_record::{Machine, Record, shell_path, shell_word};
 use bakeoff_report::{
-    Compare, CompareError, Condition, Gates, Redacted, Ruling, awaits_rounds, baseline_mismatches,
-    compare_across, compare_text, compare_within, conditions_of, contenders_of, fits, widest,
-    widest_gated,
+    Compare, CompareError, Condition, Gates, Redacted, Ruling, Undecidable, awaits_rounds,
+    baseline_mismatches, compare_across, compare_text, compare_within, conditions_of,
+    contenders_of, fits, undecidable, widest, widest_gated,
 };
 
 use crate::commands::compare::{exit_code, is_of_same_campaign, refuse_without_rounds};
@@ -93,7 +93,7 @@ impl Gated {
             )));
         }
         let Some(gates) = &self.gates else {
-            return Ok(());
+            return self.refuse_what_is_never_decided(plan);
         };
         if self.baseline.is_none() && plan.contenders.len() < 2 {
             return Err(exit::usage(
@@ -102,9 +102,31 @@ impl Gated {
             ));
         }
         if self.baseline.is_some() {
-            return fits_across(gates, plan);
+            fits_across(gates, plan)?;
+        } else {
+            fits(gates, plan).map_err(exit::usage)?;
         }
-        fits(gates, plan).map_err(exit::usage)
+        self.refuse_what_is_never_decided(plan)
+    }
+
+    /// Refuses what no record of the plan could decide.
+    fn refuse_what_is_never_decided(&self, plan: &Plan) -> anyhow::Result<()> {
+        let mut compared = plan.clone();
+        if self.baseline.is_some() {
+            compared.loads.retain(|load| !load.model.is_share());
+        }
+        let gates = self.gates.clone().unwrap_or_default();
+        if let Some((what, why)) = undecidable(&compared, &gates, &self.conditions) {
+            return Err(exit::usage(format!("{what} can never be decided: {why}")));
+        }
+        let baseline = self.baseline.as_ref().filter(|_| !gates.is_empty());
+        let rounds = baseline.map(|(baseline, _)| baseline.record().rounds_begun());
+        match rounds.and_then(Undecidable::of_rounds) {
+            Some(why) => Err(exit::usage(format!(
+                "--baseline can decide no gate: {why}; name a record with more rounds"
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Refuses a baseline from another machine or of another plan, or one that no yardstick could

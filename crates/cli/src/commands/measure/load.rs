@@ -31,7 +31,7 @@ mod view;
 use live::Live;
 use requests::Asked;
 
-pub(super) use refuse::conditions_that_a_load_does_not_see as refuse_conditions;
+pub(super) use refuse::conditions_without_an_answer as refuse_conditions;
 pub(super) use refuse::files_that_cannot_be_written as refuse_files;
 
 /// Longest run of a load that ends by count.
@@ -42,7 +42,7 @@ const CHECK_ONE_IN: u32 = 64;
 pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     let spec = spec(flags)?;
     refuse::files_that_cannot_be_written(&flags.print)?;
-    refuse::conditions_that_a_load_does_not_see(flags)?;
+    refuse::conditions_without_an_answer(flags, &spec)?;
     let endpoint = flags.print.metrics.map(Endpoint::open).transpose()?;
     let control = Arc::new(match &flags.print.log {
         Some(_) => Control::logging(log::LINES_MAX),

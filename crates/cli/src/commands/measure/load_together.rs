@@ -32,7 +32,7 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     // Processors are those of each host.
     let (pin, threads) = (flags.load.pace.pin.take(), flags.load.pace.threads.take());
     let mut spec = load::spec(&flags.load)?;
-    load::refuse_conditions(&flags.load)?;
+    load::refuse_conditions(&flags.load, &spec)?;
     load::refuse_files(&flags.load.print)?;
     spec.threads.pin = pin.unwrap_or_default();
     let packed = LoadOrder::pack(&spec, connect_to.as_deref(), unix_socket.as_deref())

@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use bakeoff_conduct::allowed_cpus;
-use bakeoff_load::{Target, shown_url};
-use bakeoff_plan::RateShape;
+use bakeoff_load::{LoadSpec, Target, shown_url};
+use bakeoff_plan::{Load, RateShape};
+use bakeoff_report::Undecidable;
 
 use crate::exit;
 use crate::flags::{LoadFlags, PrintFlags, Switch};
@@ -34,18 +35,31 @@ pub(super) fn endless_times(flags: &LoadFlags) -> anyhow::Result<()> {
     }
 }
 
-/// Refuses conditions of what only a campaign measures.
-pub(in crate::commands::measure) fn conditions_that_a_load_does_not_see(
+/// Refuses conditions that a load by itself can never decide: those of what only a campaign
+/// measures, and of a percentile that takes more requests.
+pub(in crate::commands::measure) fn conditions_without_an_answer(
     flags: &LoadFlags,
+    spec: &LoadSpec,
 ) -> anyhow::Result<()> {
-    let mut conditions = flags.checks.conditions.fail_if.iter();
-    match conditions.find(|condition| !condition.is_seen_by_load()) {
-        Some(condition) => Err(exit::usage(format!(
-            "--fail-if '{condition}': a load alone does not see the server's process; use \
-             `bakeoff race` or `bakeoff run`"
-        ))),
-        None => Ok(()),
+    let load = Load {
+        requests: spec.count,
+        ..spec.load.clone()
+    };
+    // How many a rate that changes comes to is not worked out here.
+    let is_known = spec.count.is_some() || spec.shape == RateShape::Level;
+    for condition in &flags.checks.conditions.fail_if {
+        let few = Undecidable::of_percentile(&load, condition.measure()).filter(|_| is_known);
+        let why = if !condition.is_seen_by_load() {
+            "a load alone does not see the server's process; use `bakeoff race` or `bakeoff run`"
+                .to_owned()
+        } else if let Some(few) = few {
+            few.to_string()
+        } else {
+            continue;
+        };
+        return Err(exit::usage(format!("--fail-if '{condition}': {why}")));
     }
+    Ok(())
 }
 
 /// Refuses files that cannot be written, before a load whose result they are to take.
