@@ -319,6 +319,33 @@ fn disturbed_trials_that_count_are_said() {
     assert!(line.starts_with("8 of ") && line.contains(said), "{line}");
 }
 
+/// 7,450/s was confirmed beside a p99 of 50 ms at nine tenths of it.
+#[test]
+fn a_bound_that_its_curve_refutes_is_not_stated() {
+    let mut record = carried_out(&[("nginx-default", 7_450.0), ("caddy-default", 3_100.0)]);
+    let mut missed_per_s = f64::MAX;
+    for trial in &mut record.trials {
+        let name = trial.load_name.as_deref().unwrap_or_default();
+        if trial.contender == "nginx-default" && name.ends_with("-at90") {
+            let result = trial.result.as_mut().unwrap();
+            result.latency.record_n(50_000_000, result.requests.ok);
+            missed_per_s = result.requests.ok as f64 / result.measured_s;
+        }
+    }
+    let report = view(record);
+    let row = &report.contenders[0];
+    assert!(
+        row.lower_per_s
+            .is_none_or(|lower| lower < 0.99 * missed_per_s)
+    );
+    assert_ne!(row.confirmed, Some(true));
+    assert!(row.irregular.is_some() && !row.trust.lower, "{row:#?}");
+    let text = find_text(&report, OPTIONS);
+    let said = "nginx-default, p99<10ms, at most 0.001 % failed: lower bound no";
+    assert!(text.contains(said), "{text}");
+    assert!(!row.curve.is_empty(), "what was measured is shown");
+}
+
 /// Trials that confirm show less than those of the search did, and the bound is lowered.
 #[test]
 fn a_lowered_bound_says_from_what() {
