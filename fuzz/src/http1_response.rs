@@ -9,7 +9,9 @@ fn read(input: &[u8], cut: usize, memo: &mut HeadMemo) -> Result<Option<(u16, u6
     let mut body_bytes = 0;
     for part in input.chunks(cut) {
         let progress = reader
-            .handle(part, memo, &mut |bytes| body_bytes += bytes.len() as u64)
+            .handle(part, memo, &mut |bytes: &[u8]| {
+                body_bytes += bytes.len() as u64
+            })
             .map_err(|violation| violation.to_string())?;
         assert!(progress.consumed <= part.len());
         if let Some(response) = progress.response {

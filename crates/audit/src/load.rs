@@ -22,6 +22,7 @@ pub fn judge_load(result: &LoadResult) -> Vec<Warning> {
         unsent(result),
         streams_unused(result),
         local_limit(result),
+        without_page(result),
     ];
     for warning in found.into_iter().flatten() {
         if warnings.iter().all(|known| known.code != warning.code) {
@@ -39,7 +40,7 @@ pub(crate) struct Hint {
 }
 
 /// The warnings of a load that have a hint.
-pub(crate) const HINTS: [Hint; 7] = [
+pub(crate) const HINTS: [Hint; 8] = [
     Hint {
         code: "generator-saturated",
         when: Text(
@@ -92,6 +93,16 @@ pub(crate) const HINTS: [Hint; 7] = [
         when: Text("a request could not be sent for a reason on this side", &[]),
         hint: "no file or port left: run `bakeoff doctor`; no route or no permission: look at the \
                address and the firewall",
+    },
+    Hint {
+        code: "no-page",
+        when: Text(
+            "an answer was a redirect or had another status from 300 to 399, and nobody expected \
+             that status",
+            &[],
+        ),
+        hint: "what was measured is no page: give the load the URL to which the server sends, or \
+               --expect-status if that answer is what you measure",
     },
     Hint {
         code: "generators-agree",
@@ -180,6 +191,29 @@ fn local_limit(result: &LoadResult) -> Option<Warning> {
             sample.map_or("unknown", String::as_str),
         );
         warning("local-limit", text)
+    })
+}
+
+/// An answer that sends the client elsewhere is `ok`, and not what the client asked for.
+fn without_page(result: &LoadResult) -> Option<Warning> {
+    let missing = result.pages_missing();
+    let said = result
+        .observed
+        .said
+        .iter()
+        .find(|said| said.has_no_page())?;
+    let status = said.status;
+    let to = said.target().map(|target| format!(" to {target}"));
+    (missing > 0).then(|| {
+        let completed = result.requests.completed;
+        let what = if said.is_redirect() {
+            "were redirects"
+        } else {
+            "had no page"
+        };
+        let to = to.unwrap_or_default();
+        let text = format!("{missing} of {completed} answers {what} ({status}{to})");
+        warning("no-page", text)
     })
 }
 

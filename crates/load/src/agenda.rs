@@ -22,7 +22,7 @@ pub(crate) struct Agenda {
     pub(crate) opening: usize,
     /// Slots whose sockets are to be looked at at once; see [`watch`](Self::watch).
     watched: usize,
-    /// When a connection was last made, heard from in its handshake, or became ready.
+    /// When a connection was last made, got on in its handshake, or became ready.
     pub(crate) progressed_at: u64,
     /// When live counters are written next and a request to stop is seen.
     pub(crate) next_tick: u64,

@@ -1,10 +1,16 @@
 //! Comparison of a response body with the expected one, as it comes.
 
+use crate::answers::Answers;
+
 /// How far a body agrees with the expected one.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct BodyComparison {
-    /// Whether this body is compared at all.
+    /// Whether this body is looked at: compared, or kept.
+    pub(crate) is_looked_at: bool,
+    /// Whether it is compared.
     pub(crate) on: bool,
+    /// Which of the answers it is of that are kept, counted from 1; 0 where it is of none.
+    kept: u8,
     /// Bytes compared.
     at: usize,
     /// A byte differed.
@@ -14,15 +20,28 @@ pub(crate) struct BodyComparison {
 impl BodyComparison {
     pub(crate) fn start(on: bool) -> Self {
         Self {
+            is_looked_at: on,
             on,
+            kept: 0,
             at: 0,
             differs: false,
         }
     }
 
-    /// Compares the next bytes of a body.
+    /// The beginning of this body is kept, with the answer of this number.
+    pub(crate) fn keep(&mut self, number: u8) {
+        (self.is_looked_at, self.kept) = (true, number);
+    }
+
+    /// Takes the next bytes of a body.
     #[inline]
-    pub(crate) fn compare(&mut self, expected: &[u8], bytes: &[u8]) {
+    pub(crate) fn take(&mut self, expected: &[u8], bytes: &[u8], answers: &mut Answers) {
+        if !self.is_looked_at {
+            return;
+        }
+        if self.kept > 0 {
+            answers.add(self.kept, bytes);
+        }
         if self.on && !self.differs {
             self.differs = !expected
                 .get(self.at..)
@@ -46,7 +65,9 @@ mod tests {
     fn a_body_is_right_only_as_a_whole() {
         let compare = |parts: &[&[u8]]| {
             let mut body = BodyComparison::start(true);
-            parts.iter().for_each(|part| body.compare(b"hello", part));
+            let mut none = Answers::default();
+            let mut take = |part: &&[u8]| body.take(b"hello", part, &mut none);
+            parts.iter().for_each(&mut take);
             body.is_right(b"hello", parts.iter().map(|part| part.len() as u64).sum())
         };
         assert!(compare(&[b"hel", b"lo"]));

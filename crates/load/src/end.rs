@@ -1,10 +1,11 @@
 //! Every way in which a request ends without a right answer: its outcome and its message.
 
-use bakeoff_record::Outcome;
+use bakeoff_record::{CloseKind, Outcome};
 use bakeoff_wire::{h1, h2};
 use rustix::io::Errno;
 
 use crate::quic::Lost;
+use crate::target::Endpoint;
 use crate::tls::TlsFailure;
 
 /// How a request, or the connection it was on, came to its end.
@@ -22,9 +23,9 @@ pub(crate) enum End {
     /// A response came although the request had not been sent.
     #[error("the answer came before the request was sent")]
     Early,
-    /// A connection could not be made.
-    #[error("connect: {0}")]
-    Connect(Errno),
+    /// A connection could not be made to this address.
+    #[error("connect to {1}: {0}")]
+    Connect(Errno, Box<str>),
     /// A socket could not be set up.
     #[error("set up a connection: {0}")]
     SetUp(String),
@@ -141,13 +142,41 @@ impl End {
     pub(crate) const INSIDE_ANSWER: Self = Self::Closed(Closed::InsideAnswer);
     pub(crate) const BEFORE_ANSWER: Self = Self::Closed(Closed::BeforeAnswer);
 
+    /// A connection could not be made.
+    #[cold]
+    pub(crate) fn connect(errno: Errno, to: &Endpoint) -> Self {
+        Self::Connect(errno, to.to_string().into())
+    }
+
+    /// Whether a connection may be made to another address of the same name.
+    pub(crate) fn is_of_address(&self) -> bool {
+        match self {
+            // Files, memory and ports are this side's.
+            Self::Connect(errno, _) => !matches!(
+                *errno,
+                Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::ADDRINUSE
+            ),
+            Self::Late(Late::Connection | Late::QuicHandshake, _) => true,
+            Self::Quic(lost) => lost.kind == CloseKind::Unreachable,
+            _ => false,
+        }
+    }
+
+    /// The message, without the address.
+    pub(crate) fn problem(&self) -> String {
+        match self {
+            Self::Connect(errno, _) => errno.to_string(),
+            other => other.to_string(),
+        }
+    }
+
     /// What the requests that end so come out as.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             Self::Status(_) => Outcome::Status,
             Self::WrongBody(_) => Outcome::WrongBody,
             Self::Beyond => Outcome::TooLong,
-            Self::Connect(errno) => of_connect(*errno),
+            Self::Connect(errno, _) => of_connect(*errno),
             Self::SetUp(_) => Outcome::Local,
             Self::Read(errno) => of_read(*errno),
             Self::Write(_) | Self::StreamReset(_) => Outcome::Reset,
@@ -207,29 +236,24 @@ impl From<h1::EarlyEnd> for End {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_record::CloseKind;
-
     use super::*;
 
     #[test]
     fn each_end_has_one_outcome_and_says_what_happened() {
+        let connect = |errno| End::connect(errno, &Endpoint::Unix("/a".into()));
         for (end, outcome, message) in [
             (End::Status(503), Outcome::Status, "status 503"),
             (End::WrongBody(4), Outcome::WrongBody, "4 bytes"),
             (End::Beyond, Outcome::TooLong, "after the end"),
             (End::Early, Outcome::Protocol, "before the request"),
             (
-                End::Connect(Errno::CONNREFUSED),
+                connect(Errno::CONNREFUSED),
                 Outcome::Refused,
-                "connect",
+                "connect to /a: ",
             ),
-            (End::Connect(Errno::CONNRESET), Outcome::Reset, "connect"),
-            (
-                End::Connect(Errno::TIMEDOUT),
-                Outcome::ConnectTimeout,
-                "connect",
-            ),
-            (End::Connect(Errno::MFILE), Outcome::Local, "connect"),
+            (connect(Errno::CONNRESET), Outcome::Reset, "connect"),
+            (connect(Errno::TIMEDOUT), Outcome::ConnectTimeout, "connect"),
+            (connect(Errno::MFILE), Outcome::Local, "connect"),
             (End::SetUp("x".to_owned()), Outcome::Local, "set up"),
             (End::Read(Errno::CONNRESET), Outcome::Reset, "read"),
             (End::Read(Errno::TIMEDOUT), Outcome::Timeout, "read"),

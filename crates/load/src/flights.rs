@@ -11,6 +11,7 @@
 use std::collections::VecDeque;
 
 use bakeoff_record::Outcome;
+use bakeoff_wire::h1::NewHead;
 
 use crate::body::BodyComparison;
 use crate::end::End;
@@ -254,19 +255,31 @@ impl Flights {
 
     /// The head of a request's final response came.
     #[inline]
-    pub(crate) fn head(&mut self, token: u32, status: u16, sink: &Sink<'_>) {
+    pub(crate) fn head(&mut self, token: u32, status: u16, sink: &mut Sink<'_>) {
         let place = &mut self.places[token as usize];
         place.status = status;
         place.flight.first_byte = sink.arrived;
+        if !(200..300).contains(&status) {
+            let at = place.flight.origin.exchange;
+            let head = NewHead {
+                status,
+                reason: b"",
+                location: None,
+            };
+            let expected = sink.exchanges[at as usize].status;
+            let answers = &mut sink.ledger.counts.observed.said;
+            answers.begin(at, expected, &head, &mut place.flight.body);
+        }
     }
 
     /// A part of a request's response body came.
     #[inline]
-    pub(crate) fn data(&mut self, token: u32, part: &[u8], sink: &Sink<'_>) {
+    pub(crate) fn data(&mut self, token: u32, part: &[u8], sink: &mut Sink<'_>) {
         let place = &mut self.places[token as usize];
         let exchange = &sink.exchanges[place.flight.origin.exchange as usize];
         let expected = exchange.body.as_deref().unwrap_or_default();
-        place.flight.body.compare(expected, part);
+        let answers = &mut sink.ledger.counts.observed.said;
+        place.flight.body.take(expected, part, answers);
         self.body_bytes += part.len() as u64;
     }
 

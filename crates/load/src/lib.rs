@@ -14,6 +14,7 @@
 //! which the engine writes ten times a second; it never changes what the engine does.
 
 mod agenda;
+mod answers;
 mod body;
 mod choice;
 mod clock;
@@ -45,6 +46,7 @@ mod timers;
 mod tls;
 mod turn;
 mod usage;
+mod ways;
 #[cfg(test)]
 mod weighed;
 mod work;

@@ -119,7 +119,11 @@ pub(crate) fn check_budget(spec: &LoadSpec) -> Result<(), Shortage> {
     });
     // A port may be used once towards each address, from each source.
     let sources = spec.connections.sources.len().max(1);
-    let tuples = spec.target.endpoints.len().max(1) * sources;
+    // Connections go to addresses of one family, and the first may be the only one.
+    let is_v4 = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Tcp(it) if it.is_ipv4());
+    let first = spec.target.endpoints.first().is_some_and(is_v4);
+    let same = spec.target.endpoints.iter().filter(|it| is_v4(it) == first);
+    let tuples = same.count().max(1) * sources;
     let tuples = if to_socket_files { usize::MAX } else { tuples };
     check_clients(spec.own_clients(), tuples)
 }
@@ -194,11 +198,13 @@ fn check_source(source: IpAddr, endpoints: &[Endpoint]) -> Result<(), Shortage> 
         source_address: source,
         problem,
     };
-    let other_family = endpoints.iter().find_map(|endpoint| match endpoint {
-        Endpoint::Tcp(address) if address.is_ipv4() != source.is_ipv4() => Some(address),
-        Endpoint::Tcp(_) | Endpoint::Unix(_) => None,
-    });
-    if let Some(address) = other_family {
+    let is_other = |endpoint: &Endpoint| match endpoint {
+        Endpoint::Tcp(address) => address.is_ipv4() != source.is_ipv4(),
+        Endpoint::Unix(_) => false,
+    };
+    if let Some(address) = endpoints.first()
+        && endpoints.iter().all(is_other)
+    {
         return Err(problem(format!("it is of another family than {address}")));
     }
     // A port of UDP is as good for asking as one of TCP, and leaves nothing behind.

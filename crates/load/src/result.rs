@@ -102,7 +102,7 @@ impl Merged {
                     planned_s: spec.count.is_none().then_some(spec.load.duration_s),
                     cut_off: schedule.cut_off,
                 }),
-                ..seen(observed)
+                ..seen(observed, spec)
             },
             settings: settings(spec),
             bodies_checked: counted.bodies_checked,
@@ -199,8 +199,12 @@ fn negotiated(
 }
 
 /// What was observed beside requests, as far as it is kept as it was counted.
-fn seen(observed: ObservedCounts) -> Observed {
+fn seen(observed: ObservedCounts, spec: &LoadSpec) -> Observed {
+    let opening_s = observed.opening_ns as f64 / 1e9;
     Observed {
+        opening_s: (opening_s > 1.0).then_some(opening_s),
+        addresses: observed.addresses,
+        said: observed.said.said(&spec.exchanges),
         in_flight: observed.in_flight,
         set_up: observed.set_up,
         send_gaps_ns: observed.send_gaps,

@@ -20,6 +20,7 @@ use crate::line::Line;
 use crate::link::{Link, QuicLink};
 use crate::pace::Pace;
 use crate::thread::{Course, Thread};
+use crate::ways::ATTEMPT_NS_MAX;
 use crate::work::{begin, many, open};
 
 /// Connections in a row that may end without taking a request, before those that wait for the
@@ -31,6 +32,8 @@ pub(crate) struct Slot<S> {
     pub(crate) index: u32,
     /// Raised with each new socket, so that an event of an old one is known as such.
     pub(crate) generation: u32,
+    /// The place of the address that its connection leads to.
+    pub(crate) endpoint: usize,
     pub(crate) phase: Phase<S>,
     /// What has begun here and not ended.
     pub(crate) requests: Requests,
@@ -128,6 +131,7 @@ impl<S> Slot<S> {
         Self {
             index,
             generation: 0,
+            endpoint: 0,
             phase: Phase::Spare,
             requests: Requests::One(None),
             since: 0,
@@ -184,6 +188,16 @@ impl<S> Slot<S> {
         thread.agenda.progressed_at = now;
     }
 
+    /// A server that sends much and settles nothing is not waited for before the load.
+    #[cold]
+    pub(crate) fn stop_awaiting<D: Driver>(&mut self, thread: &mut Thread<'_, D>) {
+        if let Phase::Ready(Link::Streams(streams)) = &mut self.phase
+            && !std::mem::replace(&mut streams.is_known, true)
+        {
+            thread.agenda.opening -= 1;
+        }
+    }
+
     /// Adds the time that a phase without requests took inside the window. Returns when it began.
     pub(crate) fn leave_phase<D: Driver>(&self, thread: &mut Thread<'_, D>, now: u64) -> u64 {
         if thread.ledger.stage == Stage::Open {
@@ -212,16 +226,18 @@ impl<S> Slot<S> {
         thread: &mut Thread<'_, D>,
         now: u64,
     ) {
+        match self.phase {
+            Phase::Knocking(_) | Phase::Connecting(_) | Phase::ShakingQuic(_) => {
+                return open::fail(self, end, thread, now);
+            }
+            Phase::Shaking(_) => {
+                thread.ledger.counts.links.connections.failed += 1;
+                thread.agenda.opening -= 1;
+            }
+            Phase::Spare | Phase::Resting | Phase::Ready(_) => {}
+        }
         self.leave_phase(thread, now);
         let is_ready = self.is_ready();
-        let connections = &mut thread.ledger.counts.links.connections;
-        if matches!(
-            self.phase,
-            Phase::Knocking(_) | Phase::Connecting(_) | Phase::Shaking(_) | Phase::ShakingQuic(_)
-        ) {
-            connections.failed += 1;
-            thread.agenda.opening -= 1;
-        }
         let end = self.after_quiet(end, is_ready, thread, now);
         match &mut self.requests {
             Requests::One(one) => {
@@ -314,6 +330,11 @@ impl<S> Slot<S> {
             | Phase::Shaking(_)
             | Phase::ShakingQuic(_) => return,
         }
+        if thread.course == Course::Connecting && self.generation > 0 {
+            // A connection that has ended left this entry behind: it opens no other one, so that
+            // no server can keep the load from its beginning.
+            return;
+        }
         self.leave_phase(thread, now);
         self.phase = Phase::Spare;
         if thread.course == Course::Connecting || self.has_waiting() {
@@ -373,7 +394,8 @@ impl<S> Slot<S> {
             (Phase::Ready(_), Requests::Many(_)) => None,
             _ => Some(self.since),
         };
-        let mut deadline = waits.map(|since| since.saturating_add(thread.timeout_ns));
+        let patience_ns = self.patience_ns(thread);
+        let mut deadline = waits.map(|since| since.saturating_add(patience_ns));
         if let Requests::Many(flights) = &self.requests {
             let oldest = flights.next_deadline(thread.timeout_ns, self.is_ready());
             deadline = deadline.into_iter().chain(oldest).min();
@@ -381,6 +403,16 @@ impl<S> Slot<S> {
         if let Some(at) = deadline {
             let (agenda, entered) = (&mut thread.agenda, &mut self.deadline);
             agenda.set_deadline(self.index, at, entered);
+        }
+    }
+
+    /// How long what it does may take.
+    fn patience_ns<D: Driver>(&self, thread: &Thread<'_, D>) -> u64 {
+        let is_attempt = matches!(self.phase, Phase::Connecting(_) | Phase::ShakingQuic(_));
+        if is_attempt && thread.ways.has_others(self.endpoint) {
+            ATTEMPT_NS_MAX.min(thread.timeout_ns)
+        } else {
+            thread.timeout_ns
         }
     }
 
@@ -403,11 +435,12 @@ impl<S> Slot<S> {
             (Phase::Ready(_), Requests::One(one)) => one.as_ref().map(|_| Late::Answer),
             (Phase::Ready(_), Requests::Many(_)) => None,
         };
-        let timeout_s = thread.spec.load.timeout_s;
+        let patience_ns = self.patience_ns(thread);
         if let Some(late) = late
-            && self.since.saturating_add(thread.timeout_ns) <= now
+            && self.since.saturating_add(patience_ns) <= now
         {
-            self.fail(End::Late(late, timeout_s), thread, now);
+            let end = End::Late(late, patience_ns as f64 / 1e9);
+            self.fail(end, thread, now);
         } else if matches!(self.requests, Requests::Many(_)) {
             many::expire(self, thread, now);
         }

@@ -4,6 +4,11 @@ use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
+use bakeoff_plan::{ascii_host, encoded_target};
+
+/// Most addresses of a name that connections may lead to.
+const ADDRESSES_MAX: usize = 64;
+
 /// A URL that the engine can load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
@@ -15,7 +20,7 @@ pub struct Target {
     pub host: String,
     /// Path and query, at least `/`.
     pub path: String,
-    /// Where to connect; never empty. Connections are spread over them in turn.
+    /// Where to connect, in the resolver's order; never empty.
     pub endpoints: Vec<Endpoint>,
 }
 
@@ -54,6 +59,12 @@ pub enum TargetError {
     /// It has no host, or the host or port is malformed.
     #[error("URL {0:?} must name a host, as in http://127.0.0.1:8080/")]
     Host(String),
+    /// The name of the host has no form in ASCII that is known here.
+    #[error(
+        "host {0:?} has letters whose form in ASCII is not known here; write that form, as in \
+         xn--4ca.example"
+    )]
+    Name(String),
     /// What takes the place of the URL's host has no port, or no number for one.
     #[error(
         "--connect-to {0:?} is not HOST:PORT: write an address with its port, such as \
@@ -87,12 +98,12 @@ impl Target {
                 return Err(TargetError::ConnectTo(host.to_owned()));
             }
             ConnectTo::Host(host) => addresses(host.to_owned())?,
-            ConnectTo::Url => addresses(with_port(authority, default_port))?,
+            ConnectTo::Url => addresses(with_port(&authority, default_port))?,
         };
         Ok(Self {
             url: url.to_owned(),
             secure,
-            host: without_port(authority, default_port).to_owned(),
+            host: without_port(&authority, default_port).to_owned(),
             path,
             endpoints,
         })
@@ -103,7 +114,7 @@ impl Target {
     pub fn beside(&self, url: &str) -> Result<Option<Self>, TargetError> {
         let (secure, authority, path) = split(url)?;
         let default_port = if secure { 443 } else { 80 };
-        let host = without_port(authority, default_port);
+        let host = without_port(&authority, default_port);
         let is_same = secure == self.secure && host.eq_ignore_ascii_case(&self.host);
         Ok(is_same.then(|| Self {
             url: url.to_owned(),
@@ -140,25 +151,18 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Addresses of `host`, of one family only: a dual-stack name would put half the load on an
-/// address that the server may not listen on.
+/// Addresses of `host`.
 fn addresses(host: String) -> Result<Vec<Endpoint>, TargetError> {
     let port = host.rsplit(':').next().map(str::parse::<u16>);
     if matches!(port, Some(Ok(0))) {
         return Err(TargetError::Port(host));
     }
     let found = host.to_socket_addrs();
-    let found: Vec<SocketAddr> = found
-        .map_err(|source| TargetError::Resolve {
-            host: host.clone(),
-            source,
-        })?
-        .collect();
-    let family = found.first().map(SocketAddr::is_ipv4);
-    let same = found
-        .into_iter()
-        .filter(|each| Some(each.is_ipv4()) == family);
-    let endpoints: Vec<Endpoint> = same.map(Endpoint::Tcp).collect();
+    let found = found.map_err(|source| TargetError::Resolve {
+        host: host.clone(),
+        source,
+    })?;
+    let endpoints: Vec<Endpoint> = found.map(Endpoint::Tcp).take(ADDRESSES_MAX).collect();
     if endpoints.is_empty() {
         Err(TargetError::NoAddress(host))
     } else {
@@ -208,7 +212,7 @@ fn user_end(rest: &str) -> Option<usize> {
 
 /// Cuts a URL into TLS or not, authority, and path with query; the fragment stays with the
 /// client.
-fn split(url: &str) -> Result<(bool, &str, String), TargetError> {
+fn split(url: &str) -> Result<(bool, String, String), TargetError> {
     let scheme = || TargetError::Scheme(shown_url(url));
     let scheme_end = url.find("://").ok_or_else(scheme)?;
     let secure = match url[..scheme_end].to_ascii_lowercase().as_str() {
@@ -229,27 +233,18 @@ fn split(url: &str) -> Result<(bool, &str, String), TargetError> {
     if malformed {
         return Err(TargetError::Host(shown_url(url)));
     }
-    let path = if path.starts_with('/') {
-        encoded(path)
-    } else {
-        format!("/{}", encoded(path))
-    };
-    Ok((secure, authority, path))
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    let path = format!("{slash}{}", encoded_target(path));
+    Ok((secure, ascii_authority(authority)?, path))
 }
 
-/// Path and query with what is no ASCII percent-encoded, as browsers do (RFC 3987, 3.1).
-fn encoded(path: &str) -> String {
-    let mut encoded = String::with_capacity(path.len());
-    let mut bytes = [0; 4];
-    for letter in path.chars() {
-        if letter.is_ascii() {
-            encoded.push(letter);
-        } else {
-            let bytes = letter.encode_utf8(&mut bytes).bytes();
-            encoded.extend(bytes.map(|byte| format!("%{byte:02X}")));
-        }
+/// The authority with the name of its host in ASCII.
+fn ascii_authority(authority: &str) -> Result<String, TargetError> {
+    let (host, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
+    match ascii_host(host) {
+        Some(host) => Ok(host + port),
+        None => Err(TargetError::Name(authority.to_owned())),
     }
-    encoded
 }
 
 /// The authority without the scheme's own port.
@@ -308,9 +303,9 @@ mod tests {
         );
         check("http://127.0.0.1:80?q", "127.0.0.1", "/?q", "127.0.0.1:80");
         check(
-            "http://127.0.0.1/%20/\u{fc}?\u{20ac}",
+            "http://127.0.0.1/%20/\u{fc} ?\u{20ac}",
             "127.0.0.1",
-            "/%20/%C3%BC?%E2%82%AC",
+            "/%20/%C3%BC%20?%E2%82%AC",
             "127.0.0.1:80",
         );
         check("http://[::1]:8080/x", "[::1]:8080", "/x", "[::1]:8080");
@@ -328,6 +323,8 @@ mod tests {
         assert_eq!(name("https://example.test:8443/"), "example.test");
         assert_eq!(name("https://example.test/"), "example.test");
         assert_eq!(name("https://[::1]:8443/"), "[::1]");
+        let of_people = name("https://B\u{fc}cher.example:8443/");
+        assert_eq!(of_people, "xn--bcher-kva.example");
     }
 
     #[test]

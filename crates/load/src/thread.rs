@@ -8,7 +8,7 @@ use bakeoff_wire::h2;
 
 use crate::agenda::Agenda;
 use crate::clock::nanos;
-use crate::driver::{Driver, Way};
+use crate::driver::Driver;
 use crate::ledger::Ledger;
 use crate::lengths::Lengths;
 use crate::pace::Pace;
@@ -18,6 +18,7 @@ use crate::spec::{LoadSpec, Waiting};
 use crate::supply::Supply;
 use crate::target::Endpoint;
 use crate::tls::{TlsClient, TlsSide};
+use crate::ways::Ways;
 
 /// What one read takes at most. Large bodies are dropped unread, so more would seldom be used.
 pub(crate) const READ_BYTES: usize = 64 * 1024;
@@ -50,9 +51,10 @@ pub(crate) struct Thread<'a, D: Driver> {
     pub(crate) timeout_ns: u64,
     /// The last time that was looked at.
     pub(crate) clock: u64,
-    /// Which of the target's addresses comes first, and how many connections were begun.
-    first_way: usize,
-    attempts: usize,
+    /// Where connections lead.
+    pub(crate) ways: Ways<'a>,
+    /// Clients that have begun a connection.
+    pub(crate) begun: usize,
 }
 
 impl<'a, D: Driver> Thread<'a, D> {
@@ -76,36 +78,14 @@ impl<'a, D: Driver> Thread<'a, D> {
             tools: Tools::new(spec, tls),
             timeout_ns: (spec.load.timeout_s * 1e9) as u64,
             clock: 0,
-            first_way: share.thread,
-            attempts: 0,
-        }
-    }
-
-    /// Where the next connection leads: the target's addresses, and the sources, in turn.
-    pub(crate) fn next_way(&mut self) -> Way<'a> {
-        let turn = self.first_way.wrapping_add(self.attempts);
-        self.attempts += 1;
-        self.way(turn)
-    }
-
-    /// The target's address, and the source, whose turn is this one.
-    pub(crate) fn way(&self, turn: usize) -> Way<'a> {
-        let endpoints: &'a [Endpoint] = &self.spec.target.endpoints;
-        let sources = &self.spec.connections.sources;
-        Way {
-            to: &endpoints[turn % endpoints.len()],
-            source: sources.get(turn % sources.len().max(1)).copied(),
+            ways: Ways::new(spec, share.thread),
+            begun: 0,
         }
     }
 
     /// Rest of a slot after a failure, nanoseconds.
     pub(crate) fn pause_ns(&self) -> u64 {
         nanos(self.spec.connections.retry_pause)
-    }
-
-    /// Connections that were begun so far.
-    pub(crate) fn attempts(&self) -> usize {
-        self.attempts
     }
 
     /// Whether a client of a closed loop may begin a request.

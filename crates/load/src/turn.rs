@@ -95,7 +95,7 @@ impl<'a, D: Driver> Loop<'a, D> {
         let patience = CONNECT_NS_MAX.min(self.thread.timeout_ns);
         let mut has_begun_all = false;
         while !self.control.is_stopping() && self.turned < most {
-            if !has_begun_all && self.thread.attempts() >= self.slots.len() {
+            if !has_begun_all && self.thread.begun == self.slots.len() {
                 has_begun_all = true;
                 // The last one has its time, too.
                 self.thread.agenda.progressed_at = self.turned;
@@ -112,6 +112,8 @@ impl<'a, D: Driver> Loop<'a, D> {
             }
             self.turn(deadline)?;
         }
+        let opening_ns = &mut self.thread.ledger.counts.observed.opening_ns;
+        *opening_ns = self.turned.saturating_sub(start);
         Ok(())
     }
 
@@ -320,7 +322,10 @@ impl<'a, D: Driver> Loop<'a, D> {
             let counted = &mut thread.ledger.counts.links.header_bytes;
             counted.wire += bytes.wire;
             counted.decoded += bytes.text;
+            let answers = &mut thread.ledger.counts.observed.said;
+            answers.locate(|status| quic.memo.location(status));
         }
+        self.thread.ledger.counts.observed.addresses = self.thread.ways.uses();
         let slots = &self.slots;
         self.thread
             .ledger

@@ -18,6 +18,7 @@ mod search;
 mod trial;
 mod url;
 
+mod ascii;
 mod check;
 mod choice;
 mod contenders;
@@ -50,6 +51,7 @@ mod random;
 mod schedule;
 mod williams;
 
+pub use ascii::{ascii_host, encoded_target};
 pub use change::Change;
 pub use contender::*;
 pub use contenders::RESERVED;

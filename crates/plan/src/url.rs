@@ -7,6 +7,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ascii::{ascii_host, encoded_target};
 use crate::requests::target;
 use crate::rules::Fault;
 
@@ -45,17 +46,17 @@ impl Url {
         };
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
-        let path = if path.starts_with('/') {
-            path.to_owned()
-        } else {
-            format!("/{path}")
-        };
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        let path = format!("{slash}{}", encoded_target(path));
         target(&path).map_err(|_| wrong("has a path that cannot be asked for"))?;
         if authority.contains('@') {
             return Err(wrong("has a user in it; use a header for authorization"));
         }
         let usual = if is_secure { 443 } else { 80 };
-        let (host, port) = host_and_port(authority, usual).ok_or_else(|| wrong("has no host"))?;
+        let authority = ascii_host_and_port(authority).ok_or_else(|| {
+            wrong("has a host whose name is not known in ASCII; write that form, as in xn--4ca.example")
+        })?;
+        let (host, port) = host_and_port(&authority, usual).ok_or_else(|| wrong("has no host"))?;
         Ok(Self {
             is_secure,
             host: host.to_owned(),
@@ -97,6 +98,12 @@ fn without_user(text: &str) -> String {
     let scheme = scheme.filter(|scheme| scheme.chars().all(|c| c.is_ascii_alphanumeric()));
     let scheme = scheme.map_or(String::new(), |scheme| format!("{scheme}://"));
     format!("{scheme}***@{rest}")
+}
+
+/// A host and what stands behind it, with the name in ASCII.
+fn ascii_host_and_port(authority: &str) -> Option<String> {
+    let (host, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
+    Some(ascii_host(host)? + port)
 }
 
 fn host_and_port(authority: &str, usual: u16) -> Option<(&str, u16)> {
@@ -171,6 +178,9 @@ mod tests {
         check("http://[::1]:80/", "http://[::1]:80/", true);
         check("http://app.example", "http://app.example:80/", false);
         check("http://10.0.0.1?x=1", "http://10.0.0.1:80/?x=1", false);
+        check("http://a/b c?\u{fc}", "http://a:80/b%20c?%C3%BC", false);
+        let name = "http://b\u{fc}cher.example:81/";
+        check(name, "http://xn--bcher-kva.example:81/", false);
     }
 
     #[test]
@@ -183,8 +193,9 @@ mod tests {
             "http://a:0/",
             "http://a:x/",
             "http://a b/",
-            "http://a/b c",
             "http://me@a/",
+            "http://a/\t",
+            "http://\u{1f355}/",
             "http://[::1/",
             "http://[x]/",
             "http://::1/",

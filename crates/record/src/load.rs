@@ -280,6 +280,13 @@ impl LoadResult {
         wrong > 0 && wrong == self.bodies_checked
     }
 
+    /// Answers that came out as `ok` and hold nothing of what was asked, where nobody expected
+    /// that: redirects, and what has not changed since somebody had it.
+    pub fn pages_missing(&self) -> u64 {
+        let said = self.observed.said.iter().filter(|said| said.has_no_page());
+        said.filter_map(|said| self.status.get(&said.status)).sum()
+    }
+
     /// Latencies of `ok` responses together with the ages of what had no end: the distribution
     /// that a user met. A quantile of it is a lower bound where ages are among what it counts.
     pub fn latency_with_unended(&self) -> Histogram {

@@ -13,6 +13,7 @@ use crate::load::{
 };
 use crate::observed::{Clients, DuePart, InFlight, Observed, ScheduleKept, SetUp};
 use crate::outcome::Outcome;
+use crate::peer::{AddressUse, Said};
 use crate::samples::Samples;
 
 /// Why results cannot be added up.
@@ -389,6 +390,9 @@ impl Observed {
             interrupted,
             bodies_wrong,
             unasked,
+            opening_s,
+            addresses,
+            said,
         } = other;
         self.in_flight.merge(in_flight);
         self.set_up.merge(set_up);
@@ -401,6 +405,9 @@ impl Observed {
         });
         self.bodies_wrong += bodies_wrong;
         self.unasked += unasked;
+        self.opening_s = opening_s.into_iter().chain(self.opening_s).reduce(f64::max);
+        AddressUse::merge(&mut self.addresses, addresses);
+        Said::merge(&mut self.said, said);
     }
 }
 

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::{Histogram, bucket_of};
+use crate::peer::{AddressUse, Said};
 use crate::samples::Samples;
 
 /// Where a quantile lies that requests without an end could move, nanoseconds.
@@ -128,6 +129,17 @@ pub struct Observed {
     /// flight; absent where there are none. Warm-up included.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unasked: u64,
+    /// How long the load waited for connections that were opened ahead of it, seconds; absent
+    /// where that was a second or less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening_s: Option<f64>,
+    /// The addresses of a name that has several; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<AddressUse>,
+    /// The first answers of statuses that are none of success and that nobody asked for, a few at
+    /// the most. Warm-up included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<Said>,
 }
 
 /// Whether a count is the usual one, which is not written.

@@ -3,7 +3,9 @@
 //! It draws one window of one load and judges nothing: the audit says what weakens its numbers.
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{Bounds, Histogram, Interval, LoadResult, Observed, QuicLedger, UrlResult};
+use bakeoff_record::{
+    Bounds, Histogram, Interval, LoadResult, Observed, QuicLedger, Said, UrlResult,
+};
 use serde_json::{Value, json};
 
 mod compare;
@@ -127,6 +129,21 @@ fn observed_of(observed: &Observed) -> Value {
         "engine_lag_ns": distribution_or_null(&observed.engine_lag),
         "closed_early_after_ns": distribution_or_null(&observed.closed_early_after),
         "unasked": observed.unasked,
+        "opening_s": observed.opening_s,
+        "addresses": observed.addresses,
+        "said": observed.said.iter().map(said_of).collect::<Vec<_>>(),
+    })
+}
+
+/// An answer in place of a page, with where it sent the client.
+fn said_of(said: &Said) -> Value {
+    json!({
+        "url": said.url,
+        "status": said.status,
+        "reason": said.reason,
+        "location": said.location,
+        "target": said.target(),
+        "body": said.body,
     })
 }
 

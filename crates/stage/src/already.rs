@@ -314,9 +314,16 @@ fn answered(
     within: Duration,
 ) -> Result<(SocketAddr, Answer), StageError> {
     let end = Instant::now() + within;
+    let mut turn = 0;
     loop {
-        let asked = address_of(running, expectation).and_then(|address| {
-            let answer = expectation.ask(address, ANSWER_LIMIT);
+        // Where nobody takes datagrams, no answer says so.
+        let limit = if expectation.is_over_udp() && turn == 0 {
+            CONNECT_LIMIT
+        } else {
+            ANSWER_LIMIT
+        };
+        let asked = address_of(running, expectation, turn).and_then(|address| {
+            let answer = expectation.ask(address, limit);
             answer.map(|answer| (address, answer))
         });
         host::check(Step::Start)?;
@@ -343,29 +350,54 @@ fn answered(
             }
             Ok(_) | Err(_) => std::thread::sleep(LOOK_AGAIN),
         }
+        turn += 1;
     }
 }
 
 /// The first address of the URL's host that can be connected to.
-fn address_of(running: &RunningUrl, expectation: &Expectation) -> std::io::Result<SocketAddr> {
+fn address_of(
+    running: &RunningUrl,
+    expectation: &Expectation,
+    turn: usize,
+) -> std::io::Result<SocketAddr> {
     let url = &running.url;
     let addresses: Vec<SocketAddr> = (url.host.as_str(), url.port).to_socket_addrs()?.collect();
-    let mut failure = std::io::Error::other("its name has no address");
+    // Datagrams are not refused before they are sent: each address has its turn to answer.
+    if expectation.is_over_udp()
+        && let Some(address) = addresses.get(turn % addresses.len().max(1))
+    {
+        return Ok(*address);
+    }
+    let mut failures = Vec::new();
     for address in addresses {
-        // Datagrams are not refused before they are sent.
-        if expectation.is_over_udp() {
-            return Ok(address);
-        }
         match TcpStream::connect_timeout(&address, CONNECT_LIMIT) {
             Ok(_) => return Ok(address),
-            Err(cause) => failure = cause,
+            Err(cause) => failures.push((address, cause)),
         }
     }
-    Err(failure)
+    Err(none_answers(failures))
+}
+
+/// Why no address of a name can be connected to; of several, why each cannot.
+fn none_answers(mut failures: Vec<(SocketAddr, std::io::Error)>) -> std::io::Error {
+    let kind = match &failures[..] {
+        [] => return std::io::Error::other("its name has no address"),
+        [(_, first), ..] => first.kind(),
+    };
+    if failures.len() == 1
+        && let Some((_, only)) = failures.pop()
+    {
+        return only;
+    }
+    let each = failures
+        .iter()
+        .map(|(address, cause)| format!("{address}: {cause}"));
+    std::io::Error::new(kind, each.collect::<Vec<_>>().join("; "))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
     use std::net::TcpListener;
     use std::os::fd::OwnedFd;
     use std::os::unix::fs::symlink;
@@ -426,6 +458,22 @@ mod tests {
             assert!(Instant::now() < end, "{held:?}");
             std::thread::sleep(LOOK_AGAIN);
         }
+    }
+
+    #[test]
+    fn of_several_addresses_each_that_cannot_be_connected_to_is_named() {
+        let refused = |address: &str| {
+            let cause = std::io::Error::from(ErrorKind::ConnectionRefused);
+            (address.parse().unwrap(), cause)
+        };
+        let said = |failures| none_answers(failures).to_string();
+        let both = said(vec![refused("[::1]:80"), refused("127.0.0.1:80")]);
+        assert_eq!(
+            both,
+            "[::1]:80: connection refused; 127.0.0.1:80: connection refused"
+        );
+        assert_eq!(said(vec![refused("127.0.0.1:80")]), "connection refused");
+        assert_eq!(said(Vec::new()), "its name has no address");
     }
 
     #[test]

@@ -442,6 +442,15 @@ fn what_was_due_and_had_no_end_is_held_against_the_latencies_alone() {
     assert!(text_of(&found, Code::Unended).contains("had no end (6.00 %)"));
 }
 
+/// Answers of this status that nobody asked for.
+fn answered(result: &mut LoadResult, status: u16) {
+    result.status.insert(status, 7);
+    result.observed.said.push(bakeoff_record::Said {
+        status,
+        ..bakeoff_record::Said::default()
+    });
+}
+
 #[test]
 fn what_weakens_a_load_by_itself_is_said_with_a_hint() {
     let said = |fault: Fault| {
@@ -452,7 +461,7 @@ fn what_weakens_a_load_by_itself_is_said_with_a_hint() {
         let codes = warnings.into_iter().map(|warning| warning.code);
         codes.collect::<Vec<_>>().join(" ")
     };
-    let table: [(Fault, &str); 7] = [
+    let table: [(Fault, &str); 10] = [
         (|_| {}, ""),
         (
             |trial| engine_worked(trial, 0.95, 0.0),
@@ -468,6 +477,9 @@ fn what_weakens_a_load_by_itself_is_said_with_a_hint() {
             |trial| result(trial).outcomes.add(bakeoff_record::Outcome::Local),
             "local-limit",
         ),
+        (|trial| answered(result(trial), 301), "no-page"),
+        (|trial| answered(result(trial), 304), "no-page"),
+        (|trial| answered(result(trial), 403), ""),
         // What was said of a load by itself is not said twice.
         (
             |trial| {

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use bakeoff_record::{
-    Balance, CloseKind, Connections, DuePart, HeaderBytes, Histogram, InFlight, Interval, Outcome,
-    OutcomeCounts, QuicLedger, Samples, SetUp, UrlResult,
+    AddressUse, Balance, CloseKind, Connections, DuePart, HeaderBytes, Histogram, InFlight,
+    Interval, Outcome, OutcomeCounts, QuicLedger, Samples, SetUp, UrlResult,
 };
 use bakeoff_wire::h2::PeerSettings;
 
 use super::Logged;
+use crate::answers::Answers;
 use crate::end::End;
 use crate::tls::Agreed;
 use crate::usage::CpuTime;
@@ -379,6 +380,10 @@ pub(crate) struct ObservedCounts {
     pub(crate) latencies: Samples,
     /// Requests noted one by one.
     pub(crate) logged: Vec<Logged>,
+    /// How long connections were opened ahead of the load, nanoseconds.
+    pub(crate) opening_ns: u64,
+    pub(crate) addresses: Vec<AddressUse>,
+    pub(crate) said: Answers,
 }
 
 impl ObservedCounts {
@@ -399,5 +404,8 @@ impl ObservedCounts {
         self.send_gaps.append(other.send_gaps);
         self.latencies.append(other.latencies);
         self.logged.append(&mut other.logged);
+        self.opening_ns = self.opening_ns.max(other.opening_ns);
+        AddressUse::merge(&mut self.addresses, other.addresses);
+        self.said.merge(other.said);
     }
 }

@@ -11,6 +11,7 @@ use bakeoff_wire::h1::{EarlyEnd, Response, ResponseReader, Violation};
 use rustix::io::Errno;
 
 use super::Intake;
+use crate::answers::Look;
 use crate::driver::{Driver, ReadTime};
 use crate::end::End;
 use crate::flights::Flight;
@@ -197,11 +198,10 @@ impl<S> Serial<S> {
         greed: &Greed,
         intake: &mut Intake,
     ) -> (Read, ReadTime) {
-        let exchange = &thread.spec.exchanges[flight.origin.exchange as usize];
-        let expected = exchange.body.as_deref().unwrap_or_default();
-        let comparison = &mut flight.body;
+        let at = flight.origin.exchange;
+        let exchange = &thread.spec.exchanges[at as usize];
         loop {
-            let droppable = if comparison.on || !self.drops {
+            let droppable = if flight.body.is_looked_at || !self.drops {
                 0
             } else {
                 self.reader.droppable()
@@ -233,11 +233,14 @@ impl<S> Serial<S> {
             if flight.first_byte == 0 {
                 flight.first_byte = time.arrived;
             }
-            let mut compare = |part: &[u8]| comparison.compare(expected, part);
+            let mut look = Look {
+                body: &mut flight.body,
+                exchange,
+                at,
+                answers: &mut thread.ledger.counts.observed.said,
+            };
             let bytes = &thread.tools.buffer[..read];
-            let handled = self
-                .reader
-                .handle(bytes, &mut thread.tools.memo, &mut compare);
+            let handled = self.reader.handle(bytes, &mut thread.tools.memo, &mut look);
             match handled {
                 Err(violation) => return (failed(End::H1(violation)), time),
                 Ok(progress) => {
@@ -427,11 +430,16 @@ impl<S> Serial<S> {
         thread: &mut Thread<'_, D>,
         arrived: u64,
     ) -> Deciphered {
-        let exchange = &thread.spec.exchanges[flight.origin.exchange as usize];
-        let expected = exchange.body.as_deref().unwrap_or_default();
+        let at = flight.origin.exchange;
         let tools = &mut thread.tools;
         let (reader, memo) = (&mut self.reader, &mut tools.memo);
-        let (comparison, first_byte) = (&mut flight.body, &mut flight.first_byte);
+        let first_byte = &mut flight.first_byte;
+        let mut look = Look {
+            body: &mut flight.body,
+            exchange: &thread.spec.exchanges[at as usize],
+            at,
+            answers: &mut thread.ledger.counts.observed.said,
+        };
         let (mut response, mut broken, mut beyond) = (None, None, false);
         let mut plain = |data: &[u8]| {
             if response.is_some() || broken.is_some() {
@@ -441,8 +449,7 @@ impl<S> Serial<S> {
             if *first_byte == 0 && !data.is_empty() {
                 *first_byte = arrived;
             }
-            let mut compare = |part: &[u8]| comparison.compare(expected, part);
-            match reader.handle(data, memo, &mut compare) {
+            match reader.handle(data, memo, &mut look) {
                 Ok(progress) => {
                     beyond = progress.response.is_some() && progress.consumed < data.len();
                     response = progress.response;
@@ -469,13 +476,18 @@ impl<S> Serial<S> {
         thread: &mut Thread<'_, D>,
         now: u64,
     ) -> Read {
-        let exchange = &thread.spec.exchanges[flight.origin.exchange as usize];
+        let at = flight.origin.exchange;
+        let exchange = &thread.spec.exchanges[at as usize];
         self.expect_early(exchange.to_head_request);
         flight.first_byte = now;
-        let expected = exchange.body.as_deref().unwrap_or_default();
-        let mut compare = |part: &[u8]| flight.body.compare(expected, part);
+        let mut look = Look {
+            body: &mut flight.body,
+            exchange,
+            at,
+            answers: &mut thread.ledger.counts.observed.said,
+        };
         let (early, memo) = (&thread.tools.early, &mut thread.tools.memo);
-        match self.reader.handle(early, memo, &mut compare) {
+        match self.reader.handle(early, memo, &mut look) {
             Err(violation) => failed(End::H1(violation)),
             Ok(progress) => match progress.response {
                 Some(response) => Read::Whole {

@@ -30,7 +30,8 @@ pub(crate) struct Streams<S> {
     pub(crate) line: Line<S>,
     /// Whether what waits was seen to do so for the server's limit, because its settings had come.
     pub(crate) has_limit: bool,
-    /// Whether both sides have read the other's settings: then the connection counts as open.
+    /// Whether both sides have read the other's settings, or that is not waited for: then the
+    /// connection counts as open.
     pub(crate) is_known: bool,
     session: Session,
 }
@@ -363,7 +364,13 @@ impl Session {
     #[inline]
     fn handle(&mut self, flights: &mut Flights, event: Event, bytes: &[u8], sink: &mut Sink<'_>) {
         match event {
-            Event::Head { token, status } => flights.head(token, status, sink),
+            Event::Head { token, status } => {
+                flights.head(token, status, sink);
+                if (300..400).contains(&status) {
+                    let answers = &mut sink.ledger.counts.observed.said;
+                    answers.locate(|status| self.client.location(status));
+                }
+            }
             Event::Data {
                 token,
                 start,

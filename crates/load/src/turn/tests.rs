@@ -25,12 +25,15 @@ use crate::spec::{
 use crate::target::Target;
 use crate::thread::Thread;
 
+mod addresses;
+mod answers;
 mod bounds;
 mod closing;
 mod counts;
 mod edges;
 mod frames;
 mod naps;
+mod opening;
 mod schedule;
 mod server;
 mod streams;

@@ -14,13 +14,19 @@ use crate::target::Endpoint;
 use crate::thread::Thread;
 use crate::tls::{self, Progress, Tls};
 
+/// Reads of a handshake in one turn at the most: then the other connections have theirs.
+const SHAKING_READS_MAX: u32 = 8;
+
 /// Starts a connection.
 pub(crate) fn connect<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>, now: u64) {
+    thread.begun += usize::from(slot.generation == 0);
     slot.generation = slot.generation.wrapping_add(1);
     slot.carried = 0;
     slot.since = now;
     thread.agenda.opening += 1;
-    let way = thread.next_way();
+    let turn = thread.ways.turn();
+    slot.endpoint = thread.ways.next();
+    let way = thread.ways.way(slot.endpoint, turn);
     if thread.tools.quic.is_some() {
         return connect_quic(slot, way, thread, now);
     }
@@ -31,7 +37,7 @@ pub(crate) fn connect<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread
 #[cold]
 pub(crate) fn knock<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>, now: u64) {
     // It is the same connection: the next one's turn has not come.
-    let way = thread.way(slot.index as usize);
+    let way = thread.ways.way(slot.endpoint, slot.index as usize);
     attempt(slot, way, thread, now);
 }
 
@@ -54,12 +60,28 @@ fn attempt<D: Driver>(
             thread.agenda.wake(slot.index, at);
             slot.note_deadline(thread);
         }
-        Err(errno) => {
-            thread.agenda.opening -= 1;
-            thread.ledger.counts.links.connections.failed += 1;
-            slot.fail(End::Connect(errno), thread, now);
-        }
+        Err(errno) => fail(slot, End::connect(errno, way.to), thread, now),
     }
+}
+
+/// A connection could not be begun, or not be made: the next address of the same name takes the
+/// place of this one, or it has failed.
+#[cold]
+pub(crate) fn fail<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    end: End,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    thread.agenda.opening -= 1;
+    thread.ledger.counts.links.connections.failed += 1;
+    slot.leave_phase(thread, now);
+    slot.close(thread);
+    if thread.may_connect() && thread.ways.give_up(slot.endpoint, &end) {
+        thread.agenda.progressed_at = now;
+        return connect(slot, thread, now);
+    }
+    slot.fail(end, thread, now);
 }
 
 fn connect_quic<D: Driver>(
@@ -86,7 +108,7 @@ fn connect_quic<D: Driver>(
             thread.driver.close(socket);
             Err(End::SetUp(message))
         }
-        (Err(errno), _) => Err(End::Connect(errno)),
+        (Err(errno), _) => Err(End::connect(errno, way.to)),
     };
     match begun {
         Ok(mut link) => {
@@ -98,11 +120,7 @@ fn connect_quic<D: Driver>(
                 super::quic::take_up(slot, thread, now);
             }
         }
-        Err(end) => {
-            thread.agenda.opening -= 1;
-            thread.ledger.counts.links.connections.failed += 1;
-            slot.fail(end, thread, now);
-        }
+        Err(end) => fail(slot, end, thread, now),
     }
 }
 
@@ -116,7 +134,8 @@ pub(crate) fn connected<D: Driver>(
     if let Phase::Connecting(socket) = &slot.phase
         && let Err(errno) = thread.driver.connected(socket)
     {
-        return slot.fail(End::Connect(errno), thread, now);
+        let to = thread.ways.way(slot.endpoint, 0).to;
+        return slot.fail(End::connect(errno, to), thread, now);
     }
     let since = slot.leave_phase(thread, now);
     let Phase::Connecting(socket) = std::mem::replace(&mut slot.phase, Phase::Spare) else {
@@ -127,7 +146,8 @@ pub(crate) fn connected<D: Driver>(
     links.connections.opened += 1;
     slot.quiet_since = now;
     thread.agenda.progressed_at = now;
-    announce_client(&socket, thread);
+    thread.ways.opened(slot.endpoint);
+    announce_client(&socket, slot.endpoint, thread);
     let mut line = Line::new(socket, ready.ended);
     let Some(client) = &thread.tools.tls else {
         thread.tools.early.clear();
@@ -154,6 +174,7 @@ pub(crate) fn connected<D: Driver>(
 /// Goes on with a handshake of TLS as far as what has come allows.
 pub(crate) fn shake<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>) {
     thread.tools.early.clear();
+    let mut reads = 0;
     let end = loop {
         let Phase::Shaking(line) = &mut slot.phase else {
             unreachable!("only a slot that shakes hands comes here");
@@ -163,11 +184,12 @@ pub(crate) fn shake<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'
         {
             break end;
         }
-        let bytes = match line.take_ciphertext(thread) {
-            Ciphertext::Some(bytes, _, time) => {
-                thread.agenda.progressed_at = time.now;
-                bytes
-            }
+        if reads == SHAKING_READS_MAX {
+            return thread.agenda.leave_unread(slot.index);
+        }
+        reads += 1;
+        let (bytes, time) = match line.take_ciphertext(thread) {
+            Ciphertext::Some(bytes, _, time) => (bytes, time),
             Ciphertext::Drained => match line.broken() {
                 Ok(()) => return,
                 Err(end) => break end,
@@ -191,6 +213,11 @@ pub(crate) fn shake<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'
             }
             Ok(Progress { closed: true, .. }) => break End::Closed(Closed::InHandshake),
             Ok(_) => {
+                if !tools.made.is_empty() {
+                    // What this side answers to gets the handshake on; else a server that says
+                    // little by little what means nothing would keep the load from its beginning.
+                    thread.agenda.progressed_at = time.now;
+                }
                 if let Err(end) = line.flush(thread) {
                     break end;
                 }
@@ -263,15 +290,14 @@ fn begin_streams<D: Driver>(
 }
 
 /// Makes the PROXY protocol's header, if one is to be sent.
-fn announce_client<D: Driver>(socket: &D::Socket, thread: &mut Thread<'_, D>) {
+fn announce_client<D: Driver>(socket: &D::Socket, endpoint: usize, thread: &mut Thread<'_, D>) {
     let Some(version) = thread.spec.connections.proxy_protocol else {
         return;
     };
-    let endpoints = &thread.spec.target.endpoints;
-    let destination = endpoints.iter().find_map(|endpoint| match endpoint {
+    let destination = match thread.ways.way(endpoint, 0).to {
         Endpoint::Tcp(address) => Some(*address),
         Endpoint::Unix(_) => None,
-    });
+    };
     let unknown = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
     let source = thread.driver.local_address(socket).unwrap_or(unknown);
     let header =

@@ -90,6 +90,7 @@ fn finish_handshake<D: Driver>(
     let took_ns = now.saturating_sub(slot.since);
     let links = &mut thread.ledger.counts.links;
     links.connections.opened += 1;
+    thread.ways.opened(slot.endpoint);
     links.protocol.get_or_insert("h3");
     links.handshake(took_ns, !seen.verified, || tls::agreed_in_quic(seen));
     if !is_early {

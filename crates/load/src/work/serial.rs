@@ -317,7 +317,10 @@ pub(super) fn feed<D: Driver>(
 ) {
     let now = thread.driver.now();
     match slot.greed.feed(intake.bytes, intake.body_bytes, from, now) {
-        Some(at) => thread.agenda.wake(slot.index, at),
+        Some(at) => {
+            slot.stop_awaiting(thread);
+            thread.agenda.wake(slot.index, at);
+        }
         None if unread => thread.agenda.leave_unread(slot.index),
         None => {}
     }

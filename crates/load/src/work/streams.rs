@@ -56,14 +56,14 @@ fn note_settings<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, 
     else {
         return;
     };
-    if streams.is_known || !streams.has_settings() {
+    if (streams.is_known && streams.has_limit) || !streams.has_settings() {
         return;
     }
     if !streams.has_limit {
         streams.has_limit = true;
         flights.wait_from(now);
     }
-    if streams.is_settled() {
+    if !streams.is_known && streams.is_settled() {
         streams.is_known = true;
         slot.opened(thread, now);
     }

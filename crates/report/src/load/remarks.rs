@@ -1,8 +1,10 @@
 //! What the text of a load says of its end and of its answers beside numbers.
 
+use std::fmt::Write as _;
+
 use bakeoff_record::LoadResult;
 
-use crate::number::{count, digits};
+use crate::number::{count, counted, digits, plain};
 
 /// Letters of a URL that are shown.
 const URL_LETTERS_MAX: usize = 400;
@@ -43,6 +45,84 @@ pub(super) fn wrong_bodies(result: &LoadResult) -> Option<String> {
     })
 }
 
+/// How many answers hold nothing of what was asked, and where to they sent the client.
+pub(super) fn without_page(result: &LoadResult) -> Option<String> {
+    let missing = result.pages_missing();
+    let (all, bodies) = (result.requests.completed, result.bytes.body);
+    let Some(said) = result.observed.said.iter().find(|it| it.has_no_page()) else {
+        let is_empty = result.requests.ok > 0 && bodies == 0;
+        return is_empty.then(|| "all bodies are empty".to_owned());
+    };
+    let status = said.status;
+    let to = said.target();
+    let to = to.map_or(String::new(), |to| {
+        format!(" to {}", shortened(&plain(&to)))
+    });
+    let what = if said.is_redirect() {
+        format!("redirects ({status}{to})")
+    } else {
+        format!("without a page ({status})")
+    };
+    let how_many = if missing == all {
+        "all answers".to_owned()
+    } else {
+        format!("{} of {} answers", count(missing), count(all))
+    };
+    (missing > 0).then(|| format!("{how_many} are {what}"))
+}
+
+/// What the server said in place of a page, a line for each status.
+pub(super) fn said(result: &LoadResult) -> String {
+    let mut text = String::new();
+    for (at, said) in result.observed.said.iter().enumerate() {
+        let label = if at == 0 { "said" } else { "" };
+        let _ = write!(text, "{label:13}{}", said.status);
+        if !said.reason.is_empty() {
+            let _ = write!(text, " {}", plain(&said.reason));
+        }
+        if let Some(location) = &said.location {
+            let _ = write!(text, ", to {}", shortened(&plain(location)));
+        }
+        if !said.body.is_empty() {
+            let _ = write!(text, ": {}", plain(&said.body));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Addresses that are named one by one.
+const ADDRESSES_SHOWN: usize = 8;
+
+/// How long connections were opened ahead of the load, where that was long, and which addresses of
+/// a name took connections or were given up; each in a line.
+pub(super) fn opened(result: &LoadResult) -> String {
+    let mut text = String::new();
+    if let Some(opening_s) = result.observed.opening_s {
+        let opening_s = digits(opening_s);
+        let _ = writeln!(
+            text,
+            "{:13}opened for {opening_s} s before the load began",
+            ""
+        );
+    }
+    let all = result.observed.addresses.iter();
+    let told = all.filter(|one| one.opened > 0 || one.problem.is_some());
+    for one in told.take(ADDRESSES_SHOWN) {
+        let opened = (one.opened > 0).then(|| counted(one.opened, "connection"));
+        let problem = one.problem.as_deref().map(plain);
+        let parts: Vec<String> = opened.into_iter().chain(problem).collect();
+        let _ = writeln!(
+            text,
+            "{:13}{}: {}",
+            "",
+            plain(&one.address),
+            parts.join("; ")
+        );
+    }
+    text
+}
+
 /// A URL that is not longer than a few lines; that of the JSON document is whole.
 pub(super) fn shortened(url: &str) -> String {
     let cut = url.char_indices().nth(URL_LETTERS_MAX).map(|(at, _)| at);
@@ -54,7 +134,7 @@ pub(super) fn shortened(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use bakeoff_plan::{Connect, Load, LoadModel};
-    use bakeoff_record::Interrupted;
+    use bakeoff_record::{AddressUse, Interrupted, Said};
 
     use super::*;
     use crate::{load_json, load_text};
@@ -121,6 +201,69 @@ mod tests {
         assert!(!result.has_no_right_body());
         result.observed.bodies_wrong = 0;
         assert!(!load_text(&result, None).contains("compared"));
+    }
+
+    #[test]
+    fn redirects_are_said_first_and_what_was_said_once() {
+        let mut result = empty(1.0, 0.0);
+        result.status.insert(301, 4);
+        result.observed.said = vec![
+            Said {
+                url: "http://a/x".to_owned(),
+                status: 301,
+                reason: "Moved".to_owned(),
+                location: Some("/y".to_owned()),
+                body: String::new(),
+            },
+            Said {
+                status: 403,
+                body: "no entry".to_owned(),
+                ..Said::default()
+            },
+        ];
+        let text = load_text(&result, None);
+        let first = "; all answers are redirects (301 to http://a/y); 1 warning below\n";
+        assert!(text.contains(first), "{text}");
+        assert!(text.contains("said         301 Moved, to /y\n             403: no entry\n"));
+        assert_eq!(
+            load_json(&result)["observed"]["said"][0]["target"],
+            "http://a/y"
+        );
+        result.requests.completed = 40;
+        let text = load_text(&result, None);
+        assert!(text.contains("; 4 of 40 answers are redirects (301 to http://a/y); 1"));
+        result.status.insert(304, 4);
+        (result.requests.completed, result.observed.said[0].status) = (4, 304);
+        let text = load_text(&result, None);
+        assert!(
+            text.contains("; all answers are without a page (304); 1"),
+            "{text}"
+        );
+        result.observed.said.clear();
+        assert!(load_text(&result, None).contains("no errors; all bodies are empty\n"));
+        result.bytes.body = 1;
+        assert!(load_text(&result, None).contains("no errors\n"));
+    }
+
+    #[test]
+    fn addresses_and_a_long_opening_are_said() {
+        let mut result = empty(1.0, 0.0);
+        let one = |address: &str, opened, problem: Option<&str>| AddressUse {
+            address: address.to_owned(),
+            opened,
+            problem: problem.map(str::to_owned),
+        };
+        result.observed.addresses = vec![
+            one("[::1]:80", 0, Some("refused")),
+            one("127.0.0.1:80", 3, None),
+            one("127.0.0.2:80", 0, None),
+        ];
+        result.observed.opening_s = Some(3.25);
+        let text = load_text(&result, None);
+        let expected = "             opened for 3.25 s before the load began\n             [::1]:80: \
+                        refused\n             127.0.0.1:80: 3 connections\n";
+        assert!(text.contains(expected), "{text}");
+        assert!(!text.contains("127.0.0.2"), "{text}");
     }
 
     #[test]

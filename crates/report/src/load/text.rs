@@ -10,7 +10,9 @@ use bakeoff_plan::{Arrival, LoadModel, RateShape};
 use bakeoff_record::{Bounds, EarlyData, Histogram, LoadResult, Outcome, QuicLedger, Requests};
 
 use super::histogram::histogram;
-use super::remarks::{interrupted, is_unmeasured, shortened, wrong_bodies};
+use super::remarks::{
+    interrupted, is_unmeasured, opened, said, shortened, without_page, wrong_bodies,
+};
 use super::{engine_ns_per_request, per_second};
 use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain};
 use crate::style::{WIDTH_LEAST, length};
@@ -102,8 +104,11 @@ fn answer(text: &mut String, result: &LoadResult, warnings: usize) {
         let failed = failed.map(|share| format!("{} % failed{most}", percent(share)));
         let _ = write!(text, "; {}", failed.as_deref().unwrap_or("no errors"));
     }
-    if let Some(wrong) = wrong_bodies(result) {
-        let _ = write!(text, "; {wrong}");
+    for remark in [wrong_bodies(result), without_page(result)]
+        .iter()
+        .flatten()
+    {
+        let _ = write!(text, "; {remark}");
     }
     if warnings > 0 {
         let _ = write!(text, "; {} below", counted(warnings as u64, "warning"));
@@ -386,6 +391,7 @@ fn outcomes(text: &mut String, result: &LoadResult) {
     if !statuses.is_empty() {
         let _ = writeln!(text, "status       {}", statuses.join(", "));
     }
+    text.push_str(&said(result));
 }
 
 /// When the server closed: at once, or after it had kept an idle connection for a time.
@@ -503,6 +509,7 @@ fn transport(text: &mut String, result: &LoadResult) {
         count(links.closed_by_server),
         count(links.reused),
     );
+    text.push_str(&opened(result));
     if result.observed.unasked > 0 {
         let _ = writeln!(
             text,

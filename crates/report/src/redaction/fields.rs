@@ -11,7 +11,7 @@ use bakeoff_plan::{
     ServerChoice, Workload,
 };
 use bakeoff_record::{
-    AnswerCheck, ConfigChange, ConfigFile, Hosts, LoadResult, Machine, Record, ServerFacts,
+    AnswerCheck, ConfigChange, ConfigFile, Hosts, LoadResult, Machine, Record, Said, ServerFacts,
     TrialEnd, TrialRecord, Work,
 };
 
@@ -422,4 +422,20 @@ pub(super) fn of_load(result: &mut LoadResult, see: &mut See<'_>) {
     }
     let samples = result.error_samples.values_mut();
     samples.for_each(|sample| see(Field::Prose, sample));
+    for Said {
+        url,
+        status: _,
+        reason,
+        location,
+        body,
+    } in &mut result.observed.said
+    {
+        see(Field::Target, url);
+        location.iter_mut().for_each(|it| see(Field::Target, it));
+        see(Field::Prose, reason);
+        see(Field::Prose, body);
+    }
+    for one in &mut result.observed.addresses {
+        one.problem.iter_mut().for_each(|it| see(Field::Prose, it));
+    }
 }

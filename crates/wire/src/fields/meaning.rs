@@ -10,6 +10,11 @@ const MAX_MEMOS: usize = 4;
 /// Longest list that is kept, bytes as encoded.
 const MAX_MEMO_BYTES: usize = 1024;
 
+/// Most statuses of which a location is kept.
+const MAX_LOCATIONS: usize = 4;
+/// Longest location that is kept, bytes.
+const MAX_LOCATION_BYTES: usize = 1024;
+
 /// What a list of fields means for its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Meaning {
@@ -97,10 +102,34 @@ impl Memos {
     }
 }
 
+/// What `location` said in the first list of each status, of a few statuses.
+#[derive(Debug, Default)]
+pub(crate) struct Locations(Vec<(u16, Box<[u8]>)>);
+
+impl Locations {
+    /// Keeps that of a list that was read, if it has one.
+    pub(crate) fn keep(&mut self, reader: Reader) {
+        let status = reader.meaning.status;
+        if let Some(location) = reader.location
+            && self.of(status).is_none()
+            && self.0.len() < MAX_LOCATIONS
+        {
+            self.0.push((status, location));
+        }
+    }
+
+    /// That of a status.
+    pub(crate) fn of(&self, status: u16) -> Option<&[u8]> {
+        let found = self.0.iter().find(|(known, _)| *known == status);
+        found.map(|(_, location)| &**location)
+    }
+}
+
 /// Reads a response's fields, one after the other.
 #[derive(Default)]
 pub(crate) struct Reader {
     pub(crate) meaning: Meaning,
+    location: Option<Box<[u8]>>,
     /// Whether an ordinary field came: no pseudo-header field may follow.
     ordinary: bool,
 }
@@ -134,6 +163,9 @@ impl Reader {
         }
         if is_connection_field(name) {
             return Err(Fault::Connection);
+        }
+        if name == b"location" && value.len() <= MAX_LOCATION_BYTES {
+            self.location = Some(value.into());
         }
         if name == b"content-length" {
             let length = read_length(value).ok_or(Fault::ContentLength)?;

@@ -12,7 +12,7 @@ mod table;
 pub(crate) mod text;
 
 pub(crate) use check::{is_connection_field, is_field_name, is_field_value};
-pub(crate) use meaning::{Fault, Meaning, Memos, Reader};
+pub(crate) use meaning::{Fault, Locations, Meaning, Memos, Reader};
 pub use request::{Request, RequestError};
 pub(crate) use table::Table;
 

@@ -6,7 +6,7 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::Violation;
+use super::{NewHead, Violation};
 
 /// Longest head that is read, in bytes.
 pub const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -26,6 +26,14 @@ pub struct Head {
     pub bytes: usize,
 }
 
+/// A head as it was read.
+pub(super) struct Parsed<'a> {
+    pub(super) head: Head,
+    /// Where the value of `Date` stands in the input; an empty range without one.
+    pub(super) date: Range<usize>,
+    pub(super) words: NewHead<'a>,
+}
+
 /// How the end of a body is found (RFC 9112, 6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
@@ -40,15 +48,20 @@ pub enum Framing {
 impl Head {
     /// Reads the head at the front of `input`; `None` when its end has not arrived yet.
     pub fn parse(input: &[u8], to_head_request: bool) -> Result<Option<Self>, Violation> {
-        let parsed = Self::parse_with_date(input, to_head_request)?;
-        Ok(parsed.map(|(head, _)| head))
+        let parsed = Self::parse_whole(input, to_head_request)?;
+        Ok(parsed.map(|parsed| parsed.head))
     }
 
-    /// The same, and where the value of `Date` stands in `input`; an empty range without one.
-    pub(super) fn parse_with_date(
+    /// Whether a final response follows.
+    pub(super) fn is_interim(&self) -> bool {
+        (100..200).contains(&self.status) && self.status != 101
+    }
+
+    /// The same as [`parse`](Self::parse), with all that is read of it.
+    pub(super) fn parse_whole(
         input: &[u8],
         to_head_request: bool,
-    ) -> Result<Option<(Self, Range<usize>)>, Violation> {
+    ) -> Result<Option<Parsed<'_>>, Violation> {
         // Left uninitialized: setting 8 KiB costs as much as reading a usual head.
         let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS];
         let mut response = httparse::Response::new(&mut []);
@@ -67,6 +80,7 @@ impl Head {
         let (Some(status), Some(minor)) = (response.code, response.version) else {
             return Err(Violation::MalformedHead);
         };
+        let reason = response.reason.unwrap_or_default().as_bytes();
         let fields = Fields::read(response.headers)?;
         let framing = fields.framing(status, to_head_request)?;
         // What follows 101 is another protocol (RFC 9110, 7.8).
@@ -84,7 +98,15 @@ impl Head {
             keep_alive,
             bytes,
         };
-        Ok(Some((head, place_of(fields.date, input))))
+        Ok(Some(Parsed {
+            head,
+            date: place_of(fields.date, input),
+            words: NewHead {
+                status,
+                reason,
+                location: fields.location,
+            },
+        }))
     }
 }
 
@@ -99,6 +121,7 @@ struct Fields<'a> {
     close: bool,
     keep_alive: bool,
     date: &'a [u8],
+    location: Option<&'a [u8]>,
 }
 
 impl<'a> Fields<'a> {
@@ -116,6 +139,8 @@ impl<'a> Fields<'a> {
                 }
             } else if line.name.eq_ignore_ascii_case("date") {
                 fields.date = line.value;
+            } else if line.name.eq_ignore_ascii_case("location") {
+                fields.location = Some(line.value);
             }
         }
         Ok(fields)
@@ -323,7 +348,7 @@ mod tests {
     #[test]
     fn the_memo_recalls_only_heads_that_differ_in_the_date() {
         let first = b"HTTP/1.1 200 OK\r\nDate: AAA\r\nContent-Length: 5\r\n\r\nhello";
-        let (head, date) = Head::parse_with_date(first, false).unwrap().unwrap();
+        let Parsed { head, date, .. } = Head::parse_whole(first, false).unwrap().unwrap();
         assert_eq!(&first[date.clone()], b"AAA");
         let mut memo = HeadMemo::default();
         assert_eq!(memo.recall(first), None);

@@ -19,7 +19,7 @@ mod response;
 
 pub use head::{Framing, Head, HeadMemo, MAX_HEAD_BYTES};
 pub use request::{CHUNK_BYTES, Request, RequestError};
-pub use response::{EarlyEnd, Progress, Response, ResponseReader};
+pub use response::{EarlyEnd, NewHead, Progress, Response, ResponseReader, Taker};
 
 /// A rule of RFC 9112 that a response broke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use super::Violation;
 use super::chunked::Chunked;
-use super::head::{Framing, Head, HeadMemo};
+use super::head::{Framing, Head, HeadMemo, Parsed};
 use super::partial::PartialHead;
 
 /// A whole response.
@@ -32,6 +32,33 @@ pub enum EarlyEnd {
     BeforeFirstByte,
     /// The response had begun.
     InsideResponse,
+}
+
+/// A head that was read, and not recognised as one like the last: what it says to people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewHead<'a> {
+    /// Status code of a final response.
+    pub status: u16,
+    /// What stands behind it.
+    pub reason: &'a [u8],
+    /// Value of `Location`.
+    pub location: Option<&'a [u8]>,
+}
+
+/// Who takes a response as it comes; any function takes bodies alone.
+pub trait Taker {
+    /// The head of a final response, unless it equals the last one.
+    fn head(&mut self, _: &NewHead<'_>) {}
+
+    /// The next part of a body.
+    fn body(&mut self, part: &[u8]);
+}
+
+impl<F: FnMut(&[u8])> Taker for F {
+    #[inline(always)]
+    fn body(&mut self, part: &[u8]) {
+        self(part);
+    }
 }
 
 /// Reads the response to one request after another.
@@ -132,14 +159,14 @@ impl ResponseReader {
         Some(self.finish(head))
     }
 
-    /// Takes bytes from the wire; body bytes are handed to `body`.
-    // Each caller has its own `body`; a call costs a tenth of what most answers take here.
+    /// Takes bytes from the wire; heads and body bytes are handed to `taker`.
+    // Each caller has its own `taker`; a call costs a tenth of what most answers take here.
     #[inline(always)]
     pub fn handle(
         &mut self,
         input: &[u8],
         memo: &mut HeadMemo,
-        body: &mut impl FnMut(&[u8]),
+        taker: &mut impl Taker,
     ) -> Result<Progress, Violation> {
         let mut consumed = 0;
         loop {
@@ -152,7 +179,7 @@ impl ResponseReader {
                     });
                 }
                 State::Idle => return Err(Violation::Unsolicited),
-                State::Head => match self.handle_head(rest, memo)? {
+                State::Head => match self.handle_head(rest, memo, taker)? {
                     Some(taken) => consumed += taken,
                     None => {
                         return Ok(Progress {
@@ -164,7 +191,7 @@ impl ResponseReader {
                 State::Length { head, left } => {
                     let take = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
                     if take > 0 {
-                        body(&rest[..take]);
+                        taker.body(&rest[..take]);
                     }
                     *left -= take as u64;
                     self.body_bytes += take as u64;
@@ -177,7 +204,7 @@ impl ResponseReader {
                     let mut bytes = 0;
                     consumed += machine.handle(rest, &mut |data| {
                         bytes += data.len() as u64;
-                        body(data);
+                        taker.body(data);
                     })?;
                     self.body_bytes += bytes;
                     let head = (*machine == Chunked::Done).then_some(*head);
@@ -187,7 +214,7 @@ impl ResponseReader {
                 State::UntilClose { .. } => {
                     self.body_bytes += rest.len() as u64;
                     if !rest.is_empty() {
-                        body(rest);
+                        taker.body(rest);
                     }
                     return Ok(Progress {
                         consumed: input.len(),
@@ -214,6 +241,7 @@ impl ResponseReader {
         &mut self,
         rest: &[u8],
         memo: &mut HeadMemo,
+        taker: &mut dyn Taker,
     ) -> Result<Option<usize>, Violation> {
         if self.partial.is_empty()
             && !self.to_head_request
@@ -226,28 +254,40 @@ impl ResponseReader {
             return Ok(None);
         }
         if !self.partial.is_empty() {
-            return self.handle_rest_of_head(rest);
+            return self.handle_rest_of_head(rest, taker);
         }
-        let Some((head, date)) = Head::parse_with_date(rest, self.to_head_request)? else {
+        let Some(Parsed { head, date, words }) = Head::parse_whole(rest, self.to_head_request)?
+        else {
             self.partial.add(rest);
             return Ok(None);
         };
         if !self.to_head_request {
             memo.keep(rest, head, date);
         }
+        if !head.is_interim() {
+            taker.head(&words);
+        }
         self.begin_body(head);
         Ok(Some(head.bytes))
     }
 
     /// The same, of a head that was cut.
-    fn handle_rest_of_head(&mut self, rest: &[u8]) -> Result<Option<usize>, Violation> {
+    fn handle_rest_of_head(
+        &mut self,
+        rest: &[u8],
+        taker: &mut dyn Taker,
+    ) -> Result<Option<usize>, Violation> {
         let before = self.partial.bytes().len();
         if !self.partial.add(rest) {
             return Ok(None);
         }
-        let Some(head) = Head::parse(self.partial.bytes(), self.to_head_request)? else {
+        let parsed = Head::parse_whole(self.partial.bytes(), self.to_head_request)?;
+        let Some(Parsed { head, words, .. }) = parsed else {
             return Ok(None);
         };
+        if !head.is_interim() {
+            taker.head(&words);
+        }
         self.partial = PartialHead::default();
         self.begin_body(head);
         // A head is parsed as soon as its end is there, so it ends behind what was there before.
@@ -256,7 +296,7 @@ impl ResponseReader {
 
     /// Goes from a head to its body; an interim response (1xx) has none and a head follows.
     fn begin_body(&mut self, head: Head) {
-        let interim = (100..200).contains(&head.status) && head.status != 101;
+        let interim = head.is_interim();
         if interim {
             self.passed_interim = true;
         }

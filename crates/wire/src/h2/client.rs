@@ -281,6 +281,11 @@ impl Client {
         self.control.debug.as_deref().unwrap_or_default()
     }
 
+    /// What `location` said in the first head of a status, up to 1,024 bytes.
+    pub fn location(&self, status: u16) -> Option<&[u8]> {
+        self.meanings.location(status)
+    }
+
     /// Size of the header blocks that came so far.
     pub fn header_bytes(&self) -> HeaderBytes {
         self.header_bytes

@@ -5,7 +5,7 @@
 //! are owed; they are made before another block is read, which may look.
 
 use super::hpack::{Decoder, HpackError};
-use crate::fields::{Meaning, Memos, Reader};
+use crate::fields::{Locations, Meaning, Memos, Reader};
 
 /// Longest inserting block that is kept, bytes.
 const MAX_INSERTING_BYTES: usize = 1024;
@@ -15,6 +15,7 @@ const MAX_INSERTING_BYTES: usize = 1024;
 pub(super) struct Meanings {
     decoder: Decoder,
     memos: Memos,
+    locations: Locations,
     inserting: Option<Box<Inserting>>,
     /// Repetitions of the inserting block whose insertions have not been made.
     owed: u32,
@@ -34,6 +35,7 @@ impl Meanings {
         Self {
             decoder,
             memos: Memos::default(),
+            locations: Locations::default(),
             inserting: None,
             owed: 0,
         }
@@ -82,7 +84,14 @@ impl Meanings {
             inserting.bytes = self.decoder.inserted_bytes();
             inserting.meaning = reader.meaning;
         }
-        Ok(reader.meaning)
+        let meaning = reader.meaning;
+        self.locations.keep(reader);
+        Ok(meaning)
+    }
+
+    /// What `location` said in the first head of a status.
+    pub(super) fn location(&self, status: u16) -> Option<&[u8]> {
+        self.locations.of(status)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::qpack::{SectionError, SectionReader};
 use super::{Config, Violation};
-use crate::fields::{HeaderBytes, Meaning, Memos, Reader};
+use crate::fields::{HeaderBytes, Locations, Meaning, Memos, Reader};
 
 /// Reads field sections and remembers the last ones. Nothing in it belongs to a connection, as
 /// no section refers to a dynamic table: one serves all connections of a thread.
@@ -10,6 +10,7 @@ use crate::fields::{HeaderBytes, Meaning, Memos, Reader};
 pub struct Memo {
     sections: SectionReader,
     memos: Memos,
+    locations: Locations,
     header_bytes: HeaderBytes,
     max_field_section_size: u32,
 }
@@ -20,6 +21,7 @@ impl Memo {
         Self {
             sections: SectionReader::default(),
             memos: Memos::default(),
+            locations: Locations::default(),
             header_bytes: HeaderBytes::default(),
             max_field_section_size: config.max_field_section_size,
         }
@@ -28,6 +30,11 @@ impl Memo {
     /// Size of the field sections that came so far.
     pub fn header_bytes(&self) -> HeaderBytes {
         self.header_bytes
+    }
+
+    /// What `location` said in the first head of a status, up to 1,024 bytes.
+    pub fn location(&self, status: u16) -> Option<&[u8]> {
+        self.locations.of(status)
     }
 
     /// Refuses a section that is longer than the fields in it may be: it would have to be kept.
@@ -57,6 +64,8 @@ impl Memo {
         self.sections
             .read(section, most, |name, value| reader.field(name, value))?;
         self.memos.keep(section, 0, reader.meaning);
-        Ok(reader.meaning)
+        let meaning = reader.meaning;
+        self.locations.keep(reader);
+        Ok(meaning)
     }
 }

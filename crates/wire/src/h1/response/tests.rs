@@ -11,7 +11,9 @@ fn check(input: &str, status: u16, body: &str, left_over: usize) {
         let (mut read, mut consumed, mut response) = (Vec::new(), 0, None);
         for part in input.as_bytes().chunks(piece) {
             let progress = reader
-                .handle(part, &mut memo, &mut |bytes| read.extend_from_slice(bytes))
+                .handle(part, &mut memo, &mut |bytes: &[u8]| {
+                    read.extend_from_slice(bytes)
+                })
                 .unwrap_or_else(|violation| panic!("{input:?} by {piece}: {violation}"));
             consumed += progress.consumed;
             response = progress.response;
@@ -72,10 +74,10 @@ fn bytes_beyond_the_response_are_left() {
     reader.expect(false);
     let input = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokXX";
     let progress = reader
-        .handle(input, &mut HeadMemo::default(), &mut |_| {})
+        .handle(input, &mut HeadMemo::default(), &mut |_: &[u8]| {})
         .unwrap();
     assert_eq!(progress.consumed, input.len() - 2);
-    let more = reader.handle(b"XX", &mut HeadMemo::default(), &mut |_| {});
+    let more = reader.handle(b"XX", &mut HeadMemo::default(), &mut |_: &[u8]| {});
     assert_eq!(more, Err(Violation::Unsolicited));
 }
 
@@ -89,7 +91,7 @@ fn an_early_end_is_distinguished_from_a_cut_response() {
         reader.reset();
         reader.expect(false);
         reader
-            .handle(cut.as_bytes(), &mut memo, &mut |_| {})
+            .handle(cut.as_bytes(), &mut memo, &mut |_: &[u8]| {})
             .unwrap();
         assert_eq!(reader.handle_end(), Err(EarlyEnd::InsideResponse));
     }
@@ -101,7 +103,7 @@ fn a_body_can_be_dropped_unread() {
     reader.expect(false);
     let input = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc";
     reader
-        .handle(input, &mut HeadMemo::default(), &mut |_| {})
+        .handle(input, &mut HeadMemo::default(), &mut |_: &[u8]| {})
         .unwrap();
     assert_eq!(reader.droppable(), 6);
     assert_eq!(reader.handle_dropped(5), None);
@@ -116,14 +118,14 @@ fn the_answer_to_head_has_no_body() {
     let mut memo = HeadMemo::default();
     reader.expect(true);
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
-    let progress = reader.handle(head, &mut memo, &mut |_| {}).unwrap();
+    let progress = reader.handle(head, &mut memo, &mut |_: &[u8]| {}).unwrap();
     assert_eq!(
         progress.response.map(|response| response.body_bytes),
         Some(0)
     );
     // What was learned from it must not be applied to a GET.
     reader.expect(false);
-    let progress = reader.handle(head, &mut memo, &mut |_| {}).unwrap();
+    let progress = reader.handle(head, &mut memo, &mut |_: &[u8]| {}).unwrap();
     assert_eq!(progress.response, None);
 }
 
@@ -134,7 +136,7 @@ fn feed(first: &str, more: &str, most: usize) -> (Result<(), Violation>, usize) 
     let mut fed = 0;
     let mut handle = |part: &str| {
         fed += part.len();
-        let progress = reader.handle(part.as_bytes(), &mut memo, &mut |_| {})?;
+        let progress = reader.handle(part.as_bytes(), &mut memo, &mut |_: &[u8]| {})?;
         assert_eq!((progress.consumed, progress.response), (part.len(), None));
         assert!(reader.partial.capacity() <= 2 * MAX_HEAD_BYTES);
         Ok(reader.partial.capacity())

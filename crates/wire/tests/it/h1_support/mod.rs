@@ -25,7 +25,9 @@ pub(crate) fn read(
     reader.expect(to_head_request);
     let (mut body, mut consumed, mut response) = (Vec::new(), 0, None);
     for part in input.chunks(piece.max(1)) {
-        let progress = reader.handle(part, memo, &mut |bytes| body.extend_from_slice(bytes))?;
+        let progress = reader.handle(part, memo, &mut |bytes: &[u8]| {
+            body.extend_from_slice(bytes)
+        })?;
         consumed += progress.consumed;
         response = progress.response;
         if response.is_some() {
