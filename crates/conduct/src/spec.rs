@@ -7,7 +7,7 @@ use bakeoff_load::{
     BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Request, Speaking,
     Target, Threads, TlsSettings, TlsVersions, Trust, Waiting,
 };
-use bakeoff_plan::{Connections, RateShape, Workload};
+use bakeoff_plan::{Connections, RateShape, Workload, with_user_agent};
 
 use crate::answers::Encoded;
 use crate::generators::{LoadOrder, Reached};
@@ -99,11 +99,12 @@ fn exchange(
 ) -> Result<Exchange, String> {
     let sent = asked.body.as_ref();
     let body = sent.map(|body| body.content.bytes()).unwrap_or_default();
+    let headers = with_user_agent(&asked.headers);
     let request = Request {
         method: &asked.method,
         target: &asked.path,
         host,
-        headers: &asked.headers,
+        headers: &headers,
         body: &body,
         keep_alive,
     };
@@ -163,6 +164,8 @@ fn tls(server: &Reached) -> TlsSettings {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_plan::USER_AGENT;
+
     use super::*;
 
     const LIST: &str = r#"
@@ -224,8 +227,11 @@ mod tests {
         assert_eq!(heads, [false, false, true, false]);
         assert_eq!(
             String::from_utf8_lossy(&exchanges[1].request),
-            "POST /form HTTP/1.1\r\nHost: 127.0.0.1:9\r\nTransfer-Encoding: chunked\r\n\
-             Connection: close\r\n\r\na\r\nname=value\r\n0\r\n\r\n"
+            format!(
+                "POST /form HTTP/1.1\r\nHost: 127.0.0.1:9\r\nUser-Agent: {USER_AGENT}\r\n\
+                 Transfer-Encoding: chunked\r\nConnection: close\r\n\r\na\r\nname=value\r\n\
+                 0\r\n\r\n"
+            )
         );
     }
 }

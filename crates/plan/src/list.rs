@@ -214,6 +214,11 @@ fn in_json(line: &str, number: usize) -> Result<ListedRequest, String> {
 /// Weight, method and URL of a line.
 fn parts(line: &str) -> Result<(u32, Option<&str>, &str), String> {
     let fields: Vec<&str> = line.split_whitespace().take(4).collect();
+    if let Some((_, before)) = fields.split_last()
+        && before.iter().any(|field| field.contains(['/', ':']))
+    {
+        return Err("its URL has a blank: write %20 for it".to_owned());
+    }
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let (weight, named, url) = match fields[..] {
         [url] => ("1", None, url),
@@ -308,7 +313,12 @@ mod tests {
         let line = |problem: &str| format!("line 2: {problem}{expected}");
         refused(
             "#\n1 GET http://a/ x",
-            &line("it has more than three fields"),
+            &line("its URL has a blank: write %20 for it"),
+        );
+        refused("#\n1 2 GET x", &line("it has more than three fields"));
+        refused(
+            "#\nhttp://u:p@a/b c",
+            &line("its URL has a blank: write %20 for it"),
         );
         refused(
             "#\nget u:p@a",

@@ -8,14 +8,13 @@ use crate::file::{
     AnyBody, BodyTable, ExpectTable, GeneratedTable, HeaderText, RequestTable, WorkloadFile,
     default_method, default_path,
 };
+use crate::headers::{own_header, repeated_header};
 use crate::model::{Content, Encoding, ServedFile};
 use crate::request::{Expected, KnownBy, Request, RequestBody, Requests, SentBody};
 use crate::resolve::Library;
 use crate::rules::Fault;
 use crate::source::Source;
 
-/// Headers that the engine writes itself, because the message would break without them.
-const OWN_HEADERS: [&str; 3] = ["host", "content-length", "transfer-encoding"];
 /// Most requests in a workload: each is kept encoded in the engine.
 pub const REQUESTS_MAX: usize = 10_000;
 /// Longest body that is read from a file, bytes: it is written into the record's plan.
@@ -96,6 +95,10 @@ pub(crate) fn request(
             secret_headers.push(name.clone());
         }
         headers.push((name, value));
+        if let Some(name) = repeated_header(&headers) {
+            let problem = format!("`{name}` is given twice, and a request has it once");
+            return Err(Fault::new(problem, "keep one of them").at(place()));
+        }
     }
     let body = table
         .body
@@ -427,9 +430,10 @@ fn header(written: &HeaderText) -> Result<(String, String), Fault> {
         let fix = "write it as `Name: value`, such as `Accept: text/html`";
         return Err(Fault::new(format!("{shown} is not a header"), fix));
     };
-    if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+    let header = (name.to_owned(), value.to_owned());
+    if own_header(std::slice::from_ref(&header)).is_some() {
         let problem = format!("`{name}` is written by the load engine itself");
         return Err(Fault::new(problem, "take this header out"));
     }
-    Ok((name.to_owned(), value.to_owned()))
+    Ok(header)
 }

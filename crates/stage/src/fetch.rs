@@ -22,7 +22,7 @@ use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::{Encoding, Protocol, Request, SentBody};
+use bakeoff_plan::{Encoding, Protocol, Request, SentBody, with_user_agent};
 use bakeoff_record::{AnswerCheck, Negotiated, When};
 
 use crate::certificates::NAMES;
@@ -41,6 +41,8 @@ const DECODED_BYTES_MAX: u64 = 256 << 20;
 #[derive(Debug, Clone)]
 pub(crate) struct Expectation {
     request: Request,
+    /// Its headers as the load sends them.
+    headers: Vec<(String, String)>,
     /// What is sent with it.
     sent: Option<Vec<u8>>,
     /// The body of the right answer, decoded; `None` where any is.
@@ -89,6 +91,7 @@ impl Expectation {
     ) -> Self {
         Self {
             request: request.clone(),
+            headers: with_user_agent(&request.headers),
             sent: request.body.as_ref().map(|body| body.content.bytes()),
             body: request.expect.body_bytes(),
             protocol,
@@ -142,7 +145,7 @@ impl Expectation {
             method: &self.request.method,
             authority: self.host.clone().unwrap_or_else(|| address.to_string()),
             path: &self.request.path,
-            headers: &self.request.headers,
+            headers: &self.headers,
             secure: self.protocol.is_secure(),
             server_name: self.server_name(),
             body: self.sent(),

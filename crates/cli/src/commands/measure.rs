@@ -9,6 +9,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
+use bakeoff_plan::repeated_header;
 use bakeoff_report::Redaction;
 
 use crate::flags::{HostsCommand, MachineCommand, MeasureCommand};
@@ -114,6 +115,16 @@ fn stage_error(error: bakeoff_stage::StageError) -> anyhow::Error {
     };
     let step = crate::display::step_name(error.step);
     exit::usage(format!("failed at {step}: {error}{below}"))
+}
+
+/// Refuses headers that a request may have once and that are given again.
+fn refuse_repeated(headers: &[(String, String)]) -> anyhow::Result<()> {
+    match repeated_header(headers) {
+        Some(name) => Err(exit::usage(format!(
+            "header {name:?} is given twice, and a request has it once: leave one of them out"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The body in a file that a flag names, which may be a pipe.

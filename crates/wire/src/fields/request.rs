@@ -17,14 +17,18 @@ pub enum RequestError {
     #[error("method {0:?} is not a token of letters and digits, or CONNECT")]
     Method(String),
     /// The target has a space, a control character or no leading slash.
-    #[error("request target {0:?} must start with a slash and hold no spaces")]
+    #[error(
+        "request target {0:?} must start with a slash and hold no blank and no control character: \
+         write %20 for a blank"
+    )]
     Target(String),
     /// A header, here its name alone, has a character that it may not have (RFC 9113, 8.2.1).
     #[error("header {0:?} has a character that may not stand in a header field")]
     Header(String),
     /// A header that both forbid (RFC 9113, 8.2.2; RFC 9114, 4.2).
     #[error(
-        "header {0:?} belongs to HTTP/1.1 connections and may not be sent over HTTP/2 or HTTP/3"
+        "header {0:?} belongs to HTTP/1.1 connections and may not be sent over HTTP/2 or HTTP/3: \
+         leave it out, or use the protocol h1"
     )]
     ConnectionHeader(String),
     /// The body is longer than 4 GiB.
@@ -61,7 +65,7 @@ impl Request {
             if !is_field_name(name.as_bytes()) || !is_field_value(value.as_bytes()) {
                 return Err(RequestError::Header(name));
             }
-            if is_connection_field(name.as_bytes()) || name == "te" && value != "trailers" {
+            if is_of_connection(&name, value) {
                 return Err(RequestError::ConnectionHeader(name));
             }
             if name == "host" {
@@ -88,6 +92,14 @@ impl Request {
         })
     }
 
+    /// The first of `headers` that HTTP/1.1 alone has.
+    pub fn connection_header(headers: &[(String, String)]) -> Option<&str> {
+        let is_one = |name: &str, value| is_of_connection(&name.to_ascii_lowercase(), value);
+        let mut headers = headers.iter();
+        let found = headers.find(|(name, value)| is_one(name, value));
+        found.map(|(name, _)| name.as_str())
+    }
+
     /// The header list as it is sent, pseudo-header fields first.
     pub fn fields(&self) -> &[Field] {
         &self.fields
@@ -97,6 +109,11 @@ impl Request {
     pub fn body(&self) -> &[u8] {
         &self.body
     }
+}
+
+/// Whether a header, its name in lower case, belongs to connections of HTTP/1.1.
+fn is_of_connection(name: &str, value: &str) -> bool {
+    is_connection_field(name.as_bytes()) || name == "te" && value != "trailers"
 }
 
 fn field(name: &str, value: &str) -> Field {
@@ -150,5 +167,8 @@ mod tests {
             );
         }
         assert!(request("GET", "/", ("te", "trailers")).is_ok());
+        let headers = ["Accept", "Connection"].map(|name| (name.to_owned(), "x".to_owned()));
+        assert_eq!(Request::connection_header(&headers), Some("Connection"));
+        assert_eq!(Request::connection_header(&headers[..1]), None);
     }
 }

@@ -29,7 +29,10 @@ pub enum RequestError {
     #[error("method {0:?} is not a token of letters and digits")]
     Method(String),
     /// The target, here without its query, has a space, a control character or no leading slash.
-    #[error("request target {0:?} must start with a slash and hold no spaces")]
+    #[error(
+        "request target {0:?} must start with a slash and hold no blank and no control character: \
+         write %20 for a blank"
+    )]
     Target(String),
     /// The name or the value of a header, here its name alone, would break the head.
     #[error("header {0:?} has a character that may not stand in a header line")]

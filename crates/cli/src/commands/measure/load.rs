@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use bakeoff_load::{
     BodyCheck, ConnectionUse, Control, LoadError, LoadSpec, Order, Pacing, ProxyVersion, Speaking,
-    Target, Threads, TlsSettings, TlsVersions, Trust, Waiting,
+    Target, Threads, TlsSettings, TlsVersions, Trust, Waiting, h2,
 };
 use bakeoff_plan::{Connect, Load, LoadModel, RateShape, format_duration};
 use bakeoff_record::LoadResult;
@@ -173,6 +173,7 @@ pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
     let speaking = speaking(flags, &target)?;
     refuse::tls_in_the_clear(flags, &target)?;
     refuse::absent_processors(flags)?;
+    super::refuse_repeated(&flags.request.headers)?;
     refuse::source_of_a_unix_socket(flags)?;
     let exchanges = asked.exchanges(flags, &speaking)?;
     let amount = &flags.amount;
@@ -237,7 +238,11 @@ fn pacing(flags: &PaceFlags, order: Order) -> Pacing {
 /// What is spoken, if it can be spoken to this target.
 fn speaking(flags: &LoadFlags, target: &Target) -> anyhow::Result<Speaking> {
     let tls = tls(&flags.tls);
+    let of_h1 = h2::Request::connection_header(&flags.request.headers);
     let speaking = match (flags.way.protocol, target.secure) {
+        (ProtocolFlag::Auto, true) if of_h1.is_some() && flags.way.streams == 1 => {
+            Speaking::H1 { tls: Some(tls) }
+        }
         (ProtocolFlag::Auto, true) => Speaking::Auto { tls },
         (ProtocolFlag::Auto | ProtocolFlag::H1, false) => Speaking::H1 { tls: None },
         (ProtocolFlag::H1, true) => Speaking::H1 { tls: Some(tls) },
@@ -258,6 +263,12 @@ fn speaking(flags: &LoadFlags, target: &Target) -> anyhow::Result<Speaking> {
             ));
         }
     };
+    if let Some(name) = of_h1.filter(|_| !speaking.is_h1()) {
+        return Err(exit::usage(format!(
+            "header {name:?} belongs to connections of HTTP/1.1 and may not be sent over HTTP/2 or \
+             3: leave it out, or add --protocol h1"
+        )));
+    }
     if speaking.is_h1() && flags.way.streams > 1 {
         return Err(exit::usage(
             "--streams above 1 needs HTTP/2 or 3: an https URL, or --protocol h2c",
@@ -379,6 +390,53 @@ mod tests {
 
     use super::*;
     use crate::flags::{Command, Flags, MeasureCommand};
+
+    fn spec_of(more: &[&str]) -> anyhow::Result<LoadSpec> {
+        let line = ["bakeoff", "load"];
+        let flags = Flags::try_parse_from(line.iter().chain(more)).unwrap();
+        let Command::Measure(MeasureCommand::Load(flags)) = flags.command else {
+            panic!("a load");
+        };
+        spec(&flags.load)
+    }
+
+    #[test]
+    fn a_header_of_http1_chooses_it_where_nothing_else_is_asked_for() {
+        let url = "https://127.0.0.1:9/";
+        let header = ["-H", "connection: keep-alive"];
+        let is_h1 = |more: &[&str]| spec_of(more).map(|spec| spec.speaking.is_h1());
+        assert_eq!(is_h1(&[url]).ok(), Some(false));
+        assert_eq!(is_h1(&[&[url], &header[..]].concat()).ok(), Some(true));
+        for other in [["--protocol", "h2"], ["--protocol", "h3"], ["-m", "8"]] {
+            let refused = is_h1(&[&[url], &header[..], &other[..]].concat());
+            let message = refused.unwrap_err().to_string();
+            assert!(message.contains("add --protocol h1"), "{message}");
+        }
+    }
+
+    #[test]
+    fn who_asks_is_said_and_what_may_be_there_once_is_sent_once() {
+        let url = "http://127.0.0.1:9/a b";
+        let sent = |more: &[&str]| {
+            let spec = spec_of(&[&[url], more].concat())?;
+            let request = String::from_utf8_lossy(&spec.exchanges[0].request).into_owned();
+            anyhow::Ok(request)
+        };
+        let head = "GET /a%20b HTTP/1.1\r\nHost: 127.0.0.1:9\r\n";
+        let own = format!(
+            "{head}User-Agent: bakeoff/{}\r\n\r\n",
+            env!("CARGO_PKG_VERSION")
+        );
+        assert_eq!(sent(&[]).unwrap(), own);
+        let mine = sent(&["-H", "user-agent: me"]).unwrap();
+        assert_eq!(mine, format!("{head}user-agent: me\r\n\r\n"));
+        for name in ["Host", "Content-Type", "USER-AGENT", "Authorization"] {
+            let header = format!("{name}: x");
+            let again = format!("{}: x", name.to_lowercase());
+            let refused = sent(&["-H", &header, "-H", &again]).unwrap_err();
+            assert!(refused.to_string().contains("is given twice"), "{refused}");
+        }
+    }
 
     #[test]
     fn a_count_that_is_not_reached_is_said() {

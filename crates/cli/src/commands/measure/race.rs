@@ -10,7 +10,7 @@ use anyhow::Context;
 use bakeoff_plan::{
     Arrival, Contender, Content, Expected, Overrides, Pinning, Plan, Protocol, Request,
     RequestBody, RoundsAsked, ServedFile, ServerChoice, TRIAL_OVERHEAD, Until, Url, Workload,
-    parse,
+    own_header, parse,
 };
 use bakeoff_report::Gates;
 
@@ -188,6 +188,12 @@ fn request(
     }
     let is_host = |name: &str| name.eq_ignore_ascii_case("host");
     let headers = sent.headers.iter().filter(|(name, _)| !is_host(name));
+    let headers: Vec<(String, String)> = headers.cloned().collect();
+    if let Some(name) = own_header(&headers) {
+        return Err(exit::usage(format!(
+            "header {name:?} is written by the load engine itself: leave it out"
+        )));
+    }
     let body = sent.body.as_deref().map(text_of).transpose()?;
     workload.name = "race".to_owned();
     workload.description = "One request; right is what the contenders answer first.".to_owned();
@@ -201,7 +207,7 @@ fn request(
     let request = Request {
         method: sent.method(has_body).to_owned(),
         path: operands.path.clone().unwrap_or_else(|| "/".to_owned()),
-        headers: headers.cloned().collect(),
+        headers,
         secret_headers: Vec::new(),
         weight: 1,
         body: body.map(|text| RequestBody {

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use bakeoff_load::{
     ConnectTo, Exchange, ExpectedStatus, Order, Request, Speaking, Target, TargetError, shown_url,
 };
-use bakeoff_plan::{ListedBody, ListedRequest, Page, REQUESTS_MAX, parse_request_list};
+use bakeoff_plan::{
+    ListedBody, ListedRequest, Page, REQUESTS_MAX, parse_request_list, with_user_agent,
+};
 use bakeoff_record::{open_regular, read_regular_text};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -237,11 +239,12 @@ impl Asked {
             )));
         }
         let one = |asked: &AskedOne| {
+            let headers = with_user_agent(&asked.headers);
             let request = Request {
                 method: &asked.method,
                 target: &asked.target.path,
                 host: &asked.target.host,
-                headers: &asked.headers,
+                headers: &headers,
                 body: &asked.body,
                 keep_alive: !flags.connection.no_keepalive,
             };
