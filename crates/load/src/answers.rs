@@ -100,11 +100,28 @@ impl Answers {
 
 /// Looks at a response over HTTP/1.1 as it comes.
 pub(crate) struct Look<'a> {
-    pub(crate) body: &'a mut BodyComparison,
-    pub(crate) exchange: &'a Exchange,
+    body: &'a mut BodyComparison,
+    exchange: &'a Exchange,
     /// The exchange's place.
-    pub(crate) at: u32,
-    pub(crate) answers: &'a mut Answers,
+    at: u32,
+    answers: &'a mut Answers,
+}
+
+impl<'a> Look<'a> {
+    #[inline]
+    pub(crate) fn new(
+        body: &'a mut BodyComparison,
+        exchange: &'a Exchange,
+        at: u32,
+        answers: &'a mut Answers,
+    ) -> Self {
+        Self {
+            body,
+            exchange,
+            at,
+            answers,
+        }
+    }
 }
 
 impl Taker for Look<'_> {

@@ -54,7 +54,7 @@ impl Url {
         }
         let usual = if is_secure { 443 } else { 80 };
         let authority = ascii_host_and_port(authority).ok_or_else(|| {
-            wrong("has a host whose name is not known in ASCII; write that form, as in xn--4ca.example")
+            wrong("has a host whose form in ASCII is not known here; write it as in xn--4ca.test")
         })?;
         let (host, port) = host_and_port(&authority, usual).ok_or_else(|| wrong("has no host"))?;
         Ok(Self {

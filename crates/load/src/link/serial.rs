@@ -233,12 +233,8 @@ impl<S> Serial<S> {
             if flight.first_byte == 0 {
                 flight.first_byte = time.arrived;
             }
-            let mut look = Look {
-                body: &mut flight.body,
-                exchange,
-                at,
-                answers: &mut thread.ledger.counts.observed.said,
-            };
+            let answers = &mut thread.ledger.counts.observed.said;
+            let mut look = Look::new(&mut flight.body, exchange, at, answers);
             let bytes = &thread.tools.buffer[..read];
             let handled = self.reader.handle(bytes, &mut thread.tools.memo, &mut look);
             match handled {
@@ -434,12 +430,9 @@ impl<S> Serial<S> {
         let tools = &mut thread.tools;
         let (reader, memo) = (&mut self.reader, &mut tools.memo);
         let first_byte = &mut flight.first_byte;
-        let mut look = Look {
-            body: &mut flight.body,
-            exchange: &thread.spec.exchanges[at as usize],
-            at,
-            answers: &mut thread.ledger.counts.observed.said,
-        };
+        let exchange = &thread.spec.exchanges[at as usize];
+        let answers = &mut thread.ledger.counts.observed.said;
+        let mut look = Look::new(&mut flight.body, exchange, at, answers);
         let (mut response, mut broken, mut beyond) = (None, None, false);
         let mut plain = |data: &[u8]| {
             if response.is_some() || broken.is_some() {
@@ -480,12 +473,8 @@ impl<S> Serial<S> {
         let exchange = &thread.spec.exchanges[at as usize];
         self.expect_early(exchange.to_head_request);
         flight.first_byte = now;
-        let mut look = Look {
-            body: &mut flight.body,
-            exchange,
-            at,
-            answers: &mut thread.ledger.counts.observed.said,
-        };
+        let answers = &mut thread.ledger.counts.observed.said;
+        let mut look = Look::new(&mut flight.body, exchange, at, answers);
         let (early, memo) = (&thread.tools.early, &mut thread.tools.memo);
         match self.reader.handle(early, memo, &mut look) {
             Err(violation) => failed(End::H1(violation)),
