@@ -173,7 +173,7 @@ pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
     let speaking = speaking(flags, &target)?;
     refuse::tls_in_the_clear(flags, &target)?;
     refuse::absent_processors(flags)?;
-    super::refuse_repeated(&flags.request.headers)?;
+    super::refuse_repeated(&flags.request.head.headers)?;
     refuse::source_of_a_unix_socket(flags)?;
     let exchanges = asked.exchanges(flags, &speaking)?;
     let amount = &flags.amount;
@@ -238,7 +238,7 @@ fn pacing(flags: &PaceFlags, order: Order) -> Pacing {
 /// What is spoken, if it can be spoken to this target.
 fn speaking(flags: &LoadFlags, target: &Target) -> anyhow::Result<Speaking> {
     let tls = tls(&flags.tls);
-    let of_h1 = h2::Request::connection_header(&flags.request.headers);
+    let of_h1 = h2::Request::connection_header(&flags.request.head.headers);
     let speaking = match (flags.way.protocol, target.secure) {
         (ProtocolFlag::Auto, true) if of_h1.is_some() && flags.way.streams == 1 => {
             Speaking::H1 { tls: Some(tls) }

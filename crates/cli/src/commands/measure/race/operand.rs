@@ -48,7 +48,7 @@ enum Operand {
 
 /// Reads the arguments, then the commands of `--start`.
 pub(super) fn read(flags: &OperandFlags, library: &Folder) -> anyhow::Result<Operands> {
-    super::super::refuse_repeated(&flags.request.headers)?;
+    super::super::refuse_repeated(&flags.request.head.headers)?;
     let here = std::env::current_dir().context("failed to find the current folder")?;
     let servers = library.servers();
     let (path, what) = match flags.what.split_last() {
