@@ -8,7 +8,7 @@
 mod facts;
 mod headers;
 
-use bakeoff_plan::{Plan, Workload};
+use bakeoff_plan::{Changing, Contender, Plan, Workload};
 use bakeoff_record::{AnswerCheck, ContenderKind, TrialRecord, When, Work};
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::check::Check;
 use crate::code::Code;
 use crate::sentence::list;
 pub(crate) use facts::FACTS;
-use facts::{Fact, Fix};
+use facts::{BODY_FIELD, Fact, Fix};
 
 /// Characters of a value that are shown.
 const VALUE_LENGTH: usize = 60;
@@ -119,7 +119,7 @@ pub fn equivalences<'r>(
         let sides: Vec<Side<'_>> = plan
             .contenders
             .iter()
-            .filter_map(|contender| Side::new(&contender.name, workload, trials.clone()))
+            .filter_map(|contender| Side::new(contender, workload, trials.clone()))
             .collect();
         (sides.len() > 1).then(|| compare(workload, &sides))
     };
@@ -146,6 +146,8 @@ struct Side<'r> {
     contender: &'r str,
     server: &'r str,
     proxied: bool,
+    /// What is known of its body where that changes from answer to answer.
+    changing: Option<&'r Changing>,
     /// Its trials with something observed, in order.
     trials: Vec<&'r TrialRecord>,
 }
@@ -173,19 +175,21 @@ impl Value {
 
 impl<'r> Side<'r> {
     fn new(
-        contender: &'r str,
+        contender: &'r Contender,
         workload: &Workload,
         trials: impl IntoIterator<Item = &'r TrialRecord>,
     ) -> Option<Self> {
         let trials: Vec<&TrialRecord> = trials
             .into_iter()
             .filter(|trial| trial.kind == ContenderKind::Contender)
-            .filter(|trial| trial.contender == contender && trial.workload == workload.name)
+            .filter(|trial| trial.contender == contender.name && trial.workload == workload.name)
             .filter(|trial| trial.work.is_some() || before(trial).is_some())
             .collect();
         let server = &trials.first()?.server;
+        let own = contender.own_answer(&workload.name, 0);
         Some(Self {
-            contender,
+            contender: &contender.name,
+            changing: own.and_then(|own| own.body.changing.as_ref()),
             server: server.as_ref().map_or("", |facts| &facts.server),
             proxied: workload.proxied,
             trials,
@@ -208,6 +212,12 @@ impl<'r> Side<'r> {
             key: joined(|value| &value.key),
             text: shortened(&joined(|value| &value.text)),
         })
+    }
+
+    /// The longest body that was compared before a load, bytes.
+    fn body_bytes(&self) -> f64 {
+        let answers = self.trials.iter().filter_map(|trial| before(trial));
+        answers.map(|answer| answer.body_bytes).max().unwrap_or(0) as f64
     }
 
     /// Open files that the server needs under the largest load that it met.
@@ -244,6 +254,9 @@ impl<'r> Side<'r> {
 
     /// Why the field of [`Work`] is not known.
     fn reason(&self, field: &str) -> String {
+        if field == BODY_FIELD && self.changing.is_some() {
+            return "it changes from answer to answer".to_owned();
+        }
         let works = self.trials.iter().map(|trial| trial.work.as_ref());
         let mut reasons = works.map(|work| match work {
             Some(work) => work.unknown.get(field).cloned(),

@@ -1,5 +1,6 @@
 //! What a trial is judged by: itself, the machine, and the references beside it.
 
+use bakeoff_plan::{CONTROL_MARK, Changing, Contender, Plan};
 use bakeoff_record::{
     ContenderKind, DEVIATION_OF_MAD, FOREIGN_SUSPECT_CPUS, Hosts, LoadResult, Machine, Record,
     TrialRecord, foreign_cpus, steal_from_server,
@@ -20,6 +21,11 @@ pub struct Subject<'record> {
     /// Whether an upstream answers this workload behind the server; `None` where the plan does
     /// not know the workload.
     pub proxied: Option<bool>,
+    /// Whether the plan says what bodies are compared with; `None` where it does not know the
+    /// workload.
+    pub compares_bodies: Option<bool>,
+    /// What is known of the body that changes from answer to answer, where one thing is asked for.
+    pub changing: Option<&'record Changing>,
     /// The references' rates at the same workload and load.
     pub ceilings: Ceilings,
 }
@@ -140,6 +146,17 @@ impl ReferenceRates {
     }
 }
 
+/// The contender of the plan whose trial it is, or is repeated by it.
+pub(crate) fn contender_of<'r>(plan: &'r Plan, trial: &TrialRecord) -> Option<&'r Contender> {
+    let name = trial.contender.trim_end_matches(CONTROL_MARK);
+    let is_one = matches!(
+        trial.kind,
+        ContenderKind::Contender | ContenderKind::Control
+    );
+    let mut contenders = plan.contenders.iter();
+    contenders.find(|it| is_one && it.name == name)
+}
+
 /// Mean frequency of the processors over the window.
 pub(crate) fn mean_frequency_mhz(trial: &TrialRecord) -> Option<f64> {
     let end_s = trial.result.as_ref()?.measured_s;
@@ -159,11 +176,16 @@ impl<'record> Subject<'record> {
         let result = trial.result.as_ref()?;
         let mut workloads = record.plan.workloads.iter();
         let workload = workloads.find(|one| one.name == trial.workload);
+        let contender = contender_of(&record.plan, trial);
+        let own = contender.and_then(|it| it.own_answer(&trial.workload, 0));
+        let changing = own.and_then(|it| it.body.changing.as_ref());
         Some(Self {
             trial,
             result,
             machine: &record.machine,
             proxied: workload.map(|one| one.proxied),
+            compares_bodies: workload.map(|one| one.compares_bodies(contender)),
+            changing: changing.filter(|_| workload.is_some_and(|it| it.requests.len() == 1)),
             ceilings,
         })
     }

@@ -1,14 +1,19 @@
 //! What the contenders' first answers make of a plan that leaves the right answer open.
 //!
 //! Where all give the same, that is right for all. Where they differ, each is compared with itself,
-//! and what differs is said. What changes from answer to answer is not compared at all. Nothing is
-//! asked here.
+//! and what differs is said. Of a body that changes from answer to answer, status and length are
+//! compared, and what stays of it with what stays of the others'. Nothing is asked here.
 
-use bakeoff_plan::{Content, Encoding, Expected, KnownBy, OwnAnswer, Plan, SentBody, Workload};
+mod changing;
+
+use bakeoff_plan::{
+    Changing, Content, Encoding, Expected, KnownBy, OwnAnswer, Plan, SentBody, Workload,
+};
 use bakeoff_record::AnswerCheck;
 
 use crate::contestant::Answered;
 use crate::first::{Answers, Pair};
+use changing::{is_of_word, rests};
 
 /// Longest body that is written into a plan as text, bytes. A longer one is written as its digest.
 const TEXT_BYTES_MAX: usize = 64 << 10;
@@ -22,20 +27,16 @@ const TARGET_CHARS: usize = 200;
 /// What a contender answers to one request, from several answers.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
+    /// The first answer.
     check: AnswerCheck,
-    /// The beginning of the first body.
-    body: Vec<u8>,
+    /// The beginnings of the bodies: the first, and those that differ from it.
+    bodies: Vec<Vec<u8>>,
+    /// Shortest and longest of them, bytes.
+    lengths: [u64; 2],
     /// The first thing that changed from one answer to another.
-    change: Option<Change>,
+    change: Option<String>,
     /// Whether the upstream had a part in one of them.
     of_upstream: bool,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct Change {
-    text: String,
-    /// Whether all bodies have one length all the same.
-    is_length_kept: bool,
 }
 
 impl Seen {
@@ -43,11 +44,17 @@ impl Seen {
         let mut body = first.fetched.body;
         body.truncate(KEPT_BYTES);
         Self {
+            lengths: [first.fetched.check.body_bytes; 2],
             check: first.fetched.check,
-            body,
+            bodies: vec![body],
             change: None,
             of_upstream: first.of_upstream,
         }
+    }
+
+    /// The beginning of the first body.
+    fn body(&self) -> &[u8] {
+        &self.bodies[0]
     }
 
     /// Takes another answer to the same request in.
@@ -55,24 +62,20 @@ impl Seen {
         self.of_upstream |= other.of_upstream;
         let other = &other.fetched;
         let (first, check) = (&self.check, &other.check);
-        let is_length_kept = first.body_bytes == check.body_bytes;
-        if first.status != check.status {
-            self.change.get_or_insert_with(|| Change {
-                text: format!("status {}, then {}", first.status, check.status),
-                is_length_kept,
-            });
+        let text = if first.status != check.status {
+            format!("status {}, then {}", first.status, check.status)
         } else if first.body_sha256 != check.body_sha256 {
             // No more was kept of the first one.
             let other = &other.body[..other.body.len().min(KEPT_BYTES)];
-            let text = difference(&self.body, other);
-            self.change.get_or_insert(Change {
-                text: text.map_or_else(|| "behind its first 1 MiB".to_owned(), |it| it.then()),
-                is_length_kept,
-            });
-        }
-        if let Some(change) = &mut self.change {
-            change.is_length_kept &= is_length_kept;
-        }
+            let text = difference(self.body(), other);
+            self.bodies.push(other.to_vec());
+            text.map_or_else(|| "behind its first 1 MiB".to_owned(), |it| it.then())
+        } else {
+            return;
+        };
+        let [least, most] = self.lengths;
+        self.lengths = [least.min(check.body_bytes), most.max(check.body_bytes)];
+        self.change.get_or_insert(text);
     }
 
     /// `200, 1234 bytes of text/html`.
@@ -89,33 +92,38 @@ impl Seen {
 
     /// The right answer that this is.
     fn expected(&self) -> Expected {
-        let is_plain = self.check.header("Content-Encoding").is_none();
-        let is_whole = self.check.body_bytes == self.body.len() as u64;
-        let text = std::str::from_utf8(&self.body).ok();
-        let text = text.filter(|text| is_plain && is_whole && text.len() <= TEXT_BYTES_MAX);
+        let is_whole = self.check.body_bytes == self.body().len() as u64;
+        let text = std::str::from_utf8(self.body()).ok();
+        let text = text.filter(|text| self.is_plain() && is_whole && text.len() <= TEXT_BYTES_MAX);
         Expected {
             status: self.check.status,
             body: text.map(|text| Content::Text(text.to_owned())),
             encoding: Encoding::Identity,
             known_by: match text {
                 Some(_) => KnownBy::Plan,
-                None => KnownBy::Sent(self.sent()),
+                None => KnownBy::Sent(self.sent(None)),
             },
         }
     }
 
-    /// What of its bodies stays.
-    fn sent(&self) -> SentBody {
-        let is_length_kept = self
-            .change
-            .as_ref()
-            .is_none_or(|change| change.is_length_kept);
+    /// Whether its body is as it is sent.
+    fn is_plain(&self) -> bool {
+        self.check.header("Content-Encoding").is_none()
+    }
+
+    /// What is known of its bodies, and by this digest of what stays of them where they change.
+    fn sent(&self, rest: Option<&String>) -> SentBody {
+        let [least, most] = self.lengths;
+        if self.change.is_some() {
+            return SentBody {
+                changing: Some(Changing::seen(least, most, rest.cloned())),
+                ..SentBody::default()
+            };
+        }
         SentBody {
-            bytes: is_length_kept.then_some(self.check.body_bytes),
-            sha256: self
-                .change
-                .is_none()
-                .then(|| self.check.body_sha256.clone()),
+            bytes: Some(self.check.body_bytes),
+            sha256: Some(self.check.body_sha256.clone()),
+            changing: None,
         }
     }
 }
@@ -140,9 +148,8 @@ fn difference(one: &[u8], other: &[u8]) -> Option<Difference> {
         .position(|(one, other)| one != other)
         .or_else(|| (one.len() != other.len()).then(|| one.len().min(other.len())))?;
     // From where the word begins, so that all of a time or a token is seen.
-    let letter = |byte: &u8| !byte.is_ascii_whitespace() && !b"\"'<>=,{}[]".contains(byte);
     let begins = one[..at].iter().rev().take(SHOWN_CHARS / 2);
-    let from = at - begins.take_while(|byte| letter(byte)).count();
+    let from = at - begins.take_while(|byte| is_of_word(byte)).count();
     let shown = |body: &[u8]| {
         let part = &body[from.min(body.len())..];
         let text = String::from_utf8_lossy(&part[..part.len().min(4 * SHOWN_CHARS)]).into_owned();
@@ -171,17 +178,18 @@ pub(crate) fn learn(plan: &Plan, answers: &[(Pair, Answers)]) -> (Plan, Vec<Stri
                 name: request.name(),
                 is_secure: workload.protocol.is_secure(),
                 is_get: request.method == "GET",
+                sent: sent_by(&seen),
                 seen: named(plan, &seen),
             };
             let expected = if found.is_the_same() {
                 first.expected()
             } else {
-                for (contender, seen) in &seen {
+                for ((contender, seen), sent) in seen.iter().zip(&found.sent) {
                     learned.contenders[*contender].answers.push(OwnAnswer {
                         workload: workload.name.clone(),
                         request: u32::try_from(index).unwrap_or(u32::MAX),
                         status: seen.check.status,
-                        body: seen.sent(),
+                        body: sent.clone(),
                     });
                 }
                 Expected {
@@ -234,6 +242,20 @@ fn seen_of(answers: &[(Pair, Answers)], workload: usize, request: usize) -> Vec<
     of_request.collect()
 }
 
+/// What is known of the bodies of each.
+fn sent_by(seen: &[(usize, &Seen)]) -> Vec<SentBody> {
+    let of_all = || {
+        let bodies = seen.iter().map(|(_, seen)| seen.bodies.as_slice());
+        rests(&bodies.collect::<Vec<_>>())
+    };
+    let changes = seen.iter().any(|(_, seen)| seen.change.is_some());
+    let is_plain = seen.iter().all(|(_, seen)| seen.is_plain());
+    let rests = (changes && is_plain).then(of_all).flatten();
+    let each = seen.iter().enumerate();
+    each.map(|(at, (_, seen))| seen.sent(rests.as_ref().and_then(|rests| rests.get(at))))
+        .collect()
+}
+
 fn named<'p>(plan: &'p Plan, seen: &[(usize, &'p Seen)]) -> Vec<(&'p str, &'p Seen)> {
     let name = |contender: usize| plan.contenders[contender].name.as_str();
     seen.iter()
@@ -249,6 +271,8 @@ struct Found<'p> {
     is_secure: bool,
     /// Whether it asks for a body.
     is_get: bool,
+    /// What is known of the bodies of each.
+    sent: Vec<SentBody>,
     seen: Vec<(&'p str, &'p Seen)>,
 }
 
@@ -273,14 +297,13 @@ impl Found<'_> {
         }
         notes.extend(self.differs());
         notes.extend(self.no_pages());
-        for (name, seen) in &self.seen {
-            let Some(change) = &seen.change else { continue };
-            let compared = if change.is_length_kept {
-                "its status and its length are compared"
-            } else {
-                "only its status is compared"
+        for ((name, seen), sent) in self.seen.iter().zip(&self.sent) {
+            let Some(text) = &seen.change else { continue };
+            let compared = match sent.changing.as_ref().and_then(|it| it.bytes) {
+                Some(_) => "its status and about its length are compared",
+                None => "only its status is compared",
             };
-            let (request, text) = (&self.name, &change.text);
+            let request = &self.name;
             notes.push(format!(
                 "the answer of {name} to `{request}` changes ({text}): {compared}"
             ));
@@ -288,25 +311,35 @@ impl Found<'_> {
         notes
     }
 
+    /// Whether an answer differs from the first contender's in more than what changes in both.
+    fn is_other(&self, at: usize) -> bool {
+        let ((_, first), (_, seen)) = (&self.seen[0], &self.seen[at]);
+        let rest = match (&self.sent[0].changing, &self.sent[at].changing) {
+            (Some(first), Some(other)) => match (&first.rest_sha256, &other.rest_sha256) {
+                (Some(first), Some(other)) => first != other,
+                _ => !first.may_have(seen.check.body_bytes as f64),
+            },
+            _ => self.sent[0] != self.sent[at],
+        };
+        first.check.status != seen.check.status || rest
+    }
+
     /// How answers differ that are each stable, or differ in more than what changes.
     fn differs(&self) -> Option<String> {
-        let facts = |seen: &Seen| (seen.check.status, seen.sent());
-        let (_, first) = self.seen[0];
-        let other = self
-            .seen
-            .iter()
-            .find(|(_, seen)| facts(seen) != facts(first));
-        let (_, other) = other?;
+        let other = (1..self.seen.len()).find(|at| self.is_other(*at))?;
+        let ((_, first), (_, other)) = (self.seen[0], self.seen[other]);
         let each = self.seen.iter();
         let each: Vec<String> = each
             .map(|(name, seen)| format!("{name} {}", seen.described()))
             .collect();
-        let from = match difference(&first.body, &other.body) {
-            Some(from) => format!(
+        let changes = first.change.is_some() || other.change.is_some();
+        let from = match difference(first.body(), other.body()) {
+            // What changes is named by itself.
+            Some(from) if !changes => format!(
                 "; the first difference is at byte {}: {:?} and {:?}",
                 from.at, from.one, from.other
             ),
-            None => String::new(),
+            _ => String::new(),
         };
         Some(format!(
             "the answers to `{}` differ: {}{from}. Each contender is compared with its own first \
@@ -577,17 +610,25 @@ mod tests {
         assert_eq!(notes.len(), 2, "{notes:?}");
         assert!(notes[0].contains("at byte 10: \"12:04:05"), "{notes:?}");
         assert!(
-            notes[0].ends_with("its status and its length are compared"),
+            notes[0].ends_with("its status and about its length are compared"),
             "{notes:?}"
         );
-        let own = &plan.contenders[0].answers[0].body;
-        assert!(own.sha256.is_none() && own.bytes == Some(15));
-        let longer = [clock("1"), clock("22")];
-        let (plan, notes) = learned(&longer, &longer);
+        let own = |plan: &Plan, at: usize| plan.contenders[at].answers[0].body.clone();
+        let one = own(&plan, 0);
+        assert!(one.sha256.is_none() && one.bytes.is_none());
+        let one = one.changing.unwrap();
+        assert_eq!(one.bytes, Some([15, 15]));
+        assert!(one.rest_sha256.is_some());
+        assert_eq!(own(&plan, 1).changing.unwrap(), one, "it is the same page");
+        let other = [clock("<i>1"), clock("<i>2")];
+        let (_, notes) = learned(&both, &other);
+        assert!(notes[0].contains("they may do unequal work"), "{notes:?}");
+        let far = [clock("1"), clock(&"2".repeat(90))];
+        let (plan, notes) = learned(&far, &far);
         assert!(
             notes[0].ends_with("only its status is compared"),
             "{notes:?}"
         );
-        assert_eq!(plan.contenders[0].answers[0].body, SentBody::default());
+        assert_eq!(own(&plan, 0).changing.unwrap().bytes, None);
     }
 }

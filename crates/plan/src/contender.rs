@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Plan, Workload};
-use crate::request::{Expected, KnownBy, SentBody};
+use crate::request::{Expected, KnownBy, Request, SentBody};
 use crate::stored;
 use crate::url::Url;
 
@@ -48,6 +48,14 @@ pub struct OwnAnswer {
     pub status: u16,
     /// Body as sent.
     pub body: SentBody,
+}
+
+impl Contender {
+    /// Its own right answer to a request of a workload.
+    pub fn own_answer(&self, workload: &str, request: usize) -> Option<&OwnAnswer> {
+        let mut answers = self.answers.iter();
+        answers.find(|it| it.workload == workload && it.request as usize == request)
+    }
 }
 
 /// A text changed in the lines of a user's own configuration files.
@@ -288,5 +296,19 @@ impl Workload {
             });
         }
         workload
+    }
+
+    /// Whether the body of any answer has something to be compared with byte by byte, with right
+    /// answers of `contender`'s own.
+    pub fn compares_bodies(&self, contender: Option<&Contender>) -> bool {
+        let is_known = |(index, request): (usize, &Request)| {
+            let own = contender.and_then(|it| it.own_answer(&self.name, index));
+            let is_known = match own {
+                Some(own) => own.body.sha256.is_some(),
+                None => request.expect.is_body_known(),
+            };
+            is_known && request.method != "HEAD"
+        };
+        self.requests.iter().enumerate().any(is_known)
     }
 }

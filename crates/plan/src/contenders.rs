@@ -8,10 +8,10 @@ use crate::contender::{
     ConfigSource, Contender, OwnAnswer, OwnCommand, Readiness, RunningUrl, ServerChoice, Stopping,
 };
 use crate::error::{Place, PlanError};
-use crate::file::ContenderTable;
+use crate::file::{ChangingTable, ContenderTable};
 use crate::model::Plan;
 use crate::nearest::nearest;
-use crate::request::SentBody;
+use crate::request::{Changing, SentBody};
 use crate::requests::{digest, target};
 use crate::resolve::Library;
 use crate::rules::{self, Fault};
@@ -300,15 +300,25 @@ fn answers(
 ) -> Result<Vec<OwnAnswer>, PlanError> {
     let each = table.answer.iter().enumerate();
     each.map(|(index, entry)| {
-        let sha256 = entry.sha256.as_deref().map(digest).transpose();
-        let place = || at(&format!("answer.{index}.sha256"));
+        let read = |sha256: Option<&str>, key: &str| {
+            let place = || at(&format!("answer.{index}.{key}"));
+            let read = sha256.map(digest).transpose();
+            read.map_err(|fault| fault.at(place()))
+        };
+        let changing = |table: &ChangingTable| {
+            Ok::<_, PlanError>(Changing {
+                bytes: table.bytes,
+                rest_sha256: read(table.rest_sha256.as_deref(), "changing.rest_sha256")?,
+            })
+        };
         Ok(OwnAnswer {
             workload: entry.workload.clone(),
             request: entry.request,
             status: entry.status,
             body: SentBody {
                 bytes: entry.bytes,
-                sha256: sha256.map_err(|fault| fault.at(place()))?,
+                sha256: read(entry.sha256.as_deref(), "sha256")?,
+                changing: entry.changing.as_ref().map(changing).transpose()?,
             },
         })
     })

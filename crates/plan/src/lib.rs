@@ -74,7 +74,9 @@ pub use overload::{Overload, Purpose, RUNGS_MAX, Ramp, STEPS_MAX};
 pub use overrides::{Overrides, RoundsAsked};
 pub use random::Random;
 pub use replay::{AccessLog, Page, PageRequest};
-pub use request::{Connections, Expected, KnownBy, Request, RequestBody, Requests, SentBody};
+pub use request::{
+    Changing, Connections, Expected, KnownBy, Request, RequestBody, Requests, SentBody,
+};
 pub use requests::REQUESTS_MAX;
 pub use resolve::{Library, parse};
 pub use rules::CLIENTS_MAX;

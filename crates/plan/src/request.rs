@@ -144,6 +144,67 @@ pub struct SentBody {
     pub bytes: Option<u64>,
     /// SHA-256, hex.
     pub sha256: Option<String>,
+    /// What is known of it where it changes from answer to answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changing: Option<Changing>,
+}
+
+impl std::fmt::Display for SentBody {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let changing = self.changing.as_ref().and_then(|it| it.bytes);
+        match (self.bytes, &self.sha256, changing) {
+            (None, None, Some([least, most])) => {
+                write!(out, "a body that changes, of about {least} to {most} bytes")
+            }
+            (None, None, None) => out.write_str("any body"),
+            (Some(bytes), None, _) => write!(out, "{bytes} bytes"),
+            (None, Some(digest), _) => write!(out, "a body of sha256 {digest:.12}"),
+            (Some(bytes), Some(digest), _) => {
+                write!(out, "{bytes} bytes of sha256 {digest:.12}")
+            }
+        }
+    }
+}
+
+/// A body that changes from answer to answer, as with an id and a time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Changing {
+    /// Shortest and longest length that was seen, bytes; `None` where they are so far apart that
+    /// no length says anything.
+    pub bytes: Option<[u64; 2]>,
+    /// SHA-256, hex, of what stayed the same; `None` where that is not known.
+    pub rest_sha256: Option<String>,
+}
+
+impl Changing {
+    /// Share by which a length may lie beyond those that were seen.
+    pub const SHARE: f64 = 0.1;
+    /// Bytes by which it may in any case: an id grows by a digit from time to time. A body may not
+    /// be shorter by more than half.
+    pub const BYTES: u64 = 32;
+
+    /// What was seen of a body of these lengths.
+    pub fn seen(least: u64, most: u64, rest_sha256: Option<String>) -> Self {
+        let one = Self {
+            bytes: Some([least, least]),
+            rest_sha256,
+        };
+        let bytes = one.may_have(most as f64).then_some([least, most]);
+        Self { bytes, ..one }
+    }
+
+    /// Whether a body of this length, or bodies with this mean length, may be one more of them.
+    pub fn may_have(&self, bytes: f64) -> bool {
+        self.bytes.is_none_or(|[least, most]| {
+            let beyond = |length: u64, at_least: u64| {
+                (length as f64 * Self::SHARE).max(at_least.min(Self::BYTES) as f64)
+            };
+            let shorter = least as f64 - beyond(least, least / 2);
+            let longer = most as f64 + beyond(most, Self::BYTES);
+            (shorter..=longer).contains(&bytes)
+        })
+    }
 }
 
 impl Request {
@@ -177,6 +238,11 @@ impl Expected {
         }
     }
 
+    /// Whether bodies have something to be compared with, byte by byte.
+    pub fn is_body_known(&self) -> bool {
+        self.body.is_some() || self.sent().is_some_and(|sent| sent.sha256.is_some())
+    }
+
     /// The bytes of the body, decoded; `None` where any will do.
     pub fn body_bytes(&self) -> Option<Vec<u8>> {
         self.body.as_ref().map(Content::bytes)
@@ -194,4 +260,22 @@ pub enum Connections {
     New,
     /// For so many requests, and then it is closed. At least 1.
     Requests(u32),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_that_changes_may_be_a_little_longer_or_shorter() {
+        let may = |least, most, bytes| Changing::seen(least, most, None).may_have(bytes);
+        // Ids grow, `{"id":7}` too.
+        assert!(may(8, 8, 15.0) && may(15, 15, 8.0));
+        assert!(may(2_000, 2_004, 1_801.0) && may(2_000, 2_004, 2_204.0));
+        // Another page, an error, or nothing.
+        assert!(!may(2_000, 2_004, 200.0) && !may(2_000, 2_004, 4_000.0));
+        assert!(!may(60, 61, 6.0) && !may(8, 8, 0.0));
+        // Lengths that are far apart by themselves say nothing.
+        assert!(may(100, 9_000, 20.0));
+    }
 }

@@ -278,6 +278,7 @@ fn expected(
             expected.known_by = KnownBy::Sent(SentBody {
                 bytes: table.bytes,
                 sha256: sha256.map_err(|fault| fault.at(at("sha256")))?,
+                changing: None,
             });
         }
         None => expected.body = Some(expected_body(around, path, table)?),

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::contender::{ConfigSource, Contender, OwnAnswer, ServerChoice};
 use crate::file::{
-    ClientsText, ContenderTable, CpusText, DurationText, LoadTable, OwnAnswerTable, PinningTable,
-    PlanFile, ReadyTable, ReferencesTable, StopTable,
+    ChangingTable, ClientsText, ContenderTable, CpusText, DurationText, LoadTable, OwnAnswerTable,
+    PinningTable, PlanFile, ReadyTable, ReferencesTable, StopTable,
 };
 use crate::model::{Load, LoadModel, Plan};
 use crate::overloads::overload_table;
@@ -120,6 +120,10 @@ fn answer_table(answer: &OwnAnswer) -> OwnAnswerTable {
         status: answer.status,
         bytes: answer.body.bytes,
         sha256: answer.body.sha256.clone(),
+        changing: answer.body.changing.as_ref().map(|it| ChangingTable {
+            bytes: it.bytes,
+            rest_sha256: it.rest_sha256.clone(),
+        }),
     }
 }
 

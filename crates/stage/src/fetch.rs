@@ -28,6 +28,7 @@ use bakeoff_record::{AnswerCheck, Negotiated, When};
 use crate::certificates::NAMES;
 use crate::host;
 use crate::program::sha256;
+pub use hint::speaks_tls;
 use stream::Stream;
 pub(crate) use trust::Trust;
 
@@ -121,14 +122,29 @@ impl Expectation {
         let mut stream = self.connect(address, end)?;
         let negotiated = stream.negotiated(self.protocol);
         let answer = if self.protocol.is_h2() {
-            h2::ask(stream, &asked, 1, end)?
+            h2::ask(stream, &asked, 1, end)
         } else {
-            h1::ask(&mut stream, &asked, true, end)?
+            h1::ask(&mut stream, &asked, true, end)
         };
         Ok(Answer {
             negotiated,
-            ..answer
+            ..answer.map_err(|cause| self.named(cause, address, end))?
         })
+    }
+
+    /// A connection that ends without a word where a handshake of TLS succeeds is one of TLS.
+    fn named(&self, cause: io::Error, address: SocketAddr, end: Instant) -> io::Error {
+        use io::ErrorKind::{ConnectionReset, UnexpectedEof};
+        let is_closed = matches!(cause.kind(), ConnectionReset | UnexpectedEof);
+        let speaks_tls = || {
+            let name = self.server_name();
+            Stream::connect(address, Protocol::H1Tls, &Trust::Anything, name, end).is_ok()
+        };
+        if is_closed && !self.protocol.is_secure() && speaks_tls() {
+            let message = "it speaks TLS here: use https, or --protocol h1-tls";
+            return io::Error::new(cause.kind(), message);
+        }
+        cause
     }
 
     /// A connection over TCP.
@@ -200,7 +216,7 @@ impl Expectation {
         match (&self.body, expect.sent()) {
             _ if expect.is_open() => "any answer with a status below 500".to_owned(),
             (Some(body), _) => describe(expect.status, body) + encoding,
-            (None, Some(sent)) => format!("status {} and {}", expect.status, hint::sent(sent)),
+            (None, Some(sent)) => format!("status {} and {sent}", expect.status),
             (None, None) => format!("status {} and any body", expect.status),
         }
     }
@@ -238,7 +254,10 @@ impl Answer {
         let length = self.body.len() as u64;
         let is_length = sent.bytes.is_none_or(|bytes| bytes == length);
         let digest = sent.sha256.as_ref();
-        is_length && digest.is_none_or(|digest| *digest == sha256(&self.body))
+        let changing = sent.changing.as_ref();
+        is_length
+            && digest.is_none_or(|digest| *digest == sha256(&self.body))
+            && changing.is_none_or(|it| it.may_have(length as f64))
     }
 
     pub(crate) fn to_check(&self, when: When, request: String, right: bool) -> AnswerCheck {

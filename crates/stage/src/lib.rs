@@ -72,6 +72,7 @@ pub use cgroup::{CgroupKind, cgroup_kind};
 pub use command::check_command;
 pub use compose::{Service, compose};
 pub use error::{Cause, StageError};
+pub use fetch::speaks_tls;
 pub use found::{
     Choice, Found as FileFound, Listener, ListenerKind, Named, Place, Problem, Upstream,
     UpstreamKind,
@@ -81,7 +82,7 @@ pub use install::{InstallError, InstallOrder, Installation, Reason, Refusal, ins
 pub use listening::Listening;
 pub use own::{Along, AlongFile, Leads, with_leads};
 pub use prepared::Prepared;
-pub use program::{Found, Program, find as find_program};
+pub use program::{Found, Program, find as find_program, sha256};
 pub use recognise::Recognised;
 pub use run_folder::{RunFolder, without_trial_folders};
 pub use running::{Fetched, Root, Running, Tree, Written};

@@ -305,7 +305,7 @@ pub(crate) fn sha256_of(path: &Path) -> std::io::Result<String> {
 }
 
 /// SHA-256 of `bytes`, hex.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
+pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 

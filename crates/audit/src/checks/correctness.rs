@@ -1,5 +1,6 @@
 //! Whether the answers were the right ones, and all of them came (family C).
 
+use bakeoff_plan::Changing;
 use bakeoff_record::{Outcome, Step, TreeTick, When};
 use bakeoff_stats::server_tree;
 
@@ -101,6 +102,14 @@ fn bodies_compared(subject: &Subject<'_>) -> Check {
         let text = format!("{compared} bodies were compared byte by byte, the rest by length");
         return Check::passed(Code::BodiesCompared, text);
     }
+    if subject.changing.is_some() {
+        let text = "the body changes from answer to answer, so status and length were compared";
+        return Check::note(Code::BodiesCompared, text);
+    }
+    if subject.compares_bodies == Some(false) {
+        let text = "the plan says of no body what it is, so statuses were compared";
+        return Check::note(Code::BodiesCompared, text);
+    }
     let text = "no body was compared byte by byte during the window";
     Check::not_run(Code::BodiesCompared, text)
 }
@@ -108,6 +117,9 @@ fn bodies_compared(subject: &Subject<'_>) -> Check {
 /// Bytes of bodies against the length that the answer had before the load; where one thing alone
 /// is asked for.
 fn body_bytes(subject: &Subject<'_>) -> Option<Check> {
+    if let Some(changing) = subject.changing {
+        return changing_bytes(subject, changing);
+    }
     let answers = subject.trial.answers.iter();
     let mut lengths = answers.map(|answer| answer.body_bytes);
     let length = lengths.next().filter(|length| *length > 0)?;
@@ -133,6 +145,25 @@ fn body_bytes(subject: &Subject<'_>) -> Option<Check> {
         Check::passed(Code::BodyBytes, text)
     };
     Some(check.figures(share, BODY_SENT_SHARE))
+}
+
+/// Their mean length against the lengths that were seen, where the body changes.
+fn changing_bytes(subject: &Subject<'_>, changing: &Changing) -> Option<Check> {
+    let [least, most] = changing.bytes?;
+    let ok = Some(subject.result.requests.ok).filter(|ok| *ok > 0)?;
+    let mean = subject.result.bytes.body as f64 / ok as f64;
+    let text = format!(
+        "bodies have {} bytes in the mean, and the first answers had {} to {}",
+        count(mean.round() as u64),
+        count(least),
+        count(most)
+    );
+    let level = if changing.may_have(mean) {
+        Level::Passed
+    } else {
+        Level::Invalid
+    };
+    Some(Check::new(Code::BodyBytes, level, text))
 }
 
 fn answers(subject: &Subject<'_>, code: Code, side: When) -> Check {

@@ -1,5 +1,7 @@
 //! Whether the answers were the right ones, and all of them came.
 
+use bakeoff_plan::Changing;
+
 use super::{Described, Limit, Text, check, invalid, not_run, note, suspect};
 use crate::code::{Code, LATENCY, SOUND, TIMED};
 use crate::limits::{
@@ -42,21 +44,40 @@ pub(super) const CHECKS: [Described; 9] = [
     check(
         Code::BodiesCompared,
         "bodies that were compared byte by byte in the window",
-        &[not_run(SOUND, "none")],
+        &[
+            not_run(SOUND, "none"),
+            note(
+                "none, as the body changes from answer to answer, or the plan does not say what \
+                 it is: then status and length are compared",
+                &[],
+            ),
+        ],
         "Other bodies are compared by length only. Measure for longer, so that one in 64 is \
          compared.",
     ),
-    check(
-        Code::BodyBytes,
-        "bytes of bodies over the bytes that the right answers have; only where one thing is \
-         requested",
-        &[invalid(
-            TIMED,
-            "below {}",
-            &[Limit::Percent(BODY_SENT_SHARE)],
+    Described {
+        details: &[Text(
+            "If the body changes from answer to answer, as with an id and a time, the mean length \
+             is held against the lengths of the first answers: it may lie {} beyond them, or {} \
+             bytes, but no more than half below them. If those are farther apart by themselves, \
+             lengths are not compared.",
+            &[
+                Limit::Percent(Changing::SHARE),
+                Limit::Count(Changing::BYTES),
+            ],
         )],
-        "Bytes are missing. The answers under load are shorter than the answer before it.",
-    ),
+        ..check(
+            Code::BodyBytes,
+            "bytes of bodies over the bytes that the right answers have; only where one thing is \
+         requested",
+            &[invalid(
+                TIMED,
+                "below {}",
+                &[Limit::Percent(BODY_SENT_SHARE)],
+            )],
+            "Bytes are missing. The answers under load are shorter than the answer before it.",
+        )
+    },
     check(
         Code::AnswerBefore,
         "an answer fetched before the window, with the expected one",

@@ -36,7 +36,9 @@ impl Server {
         let expect = &request.expect;
         let own = || {
             if self.answer.changes {
-                format!("{}{number}", self.answer.body).into_bytes()
+                // As long as an id that counts requests becomes.
+                let id = 37_u32.pow(number);
+                format!("{}{id}", self.answer.body).into_bytes()
             } else {
                 self.answer.body.clone().into_bytes()
             }
@@ -67,6 +69,10 @@ impl Server {
             let digest = sent.sha256.as_ref();
             sent.bytes.is_none_or(|bytes| bytes == body.len() as u64)
                 && digest.is_none_or(|it| *it == digest_of(&body))
+                && sent
+                    .changing
+                    .as_ref()
+                    .is_none_or(|it| it.may_have(body.len() as f64))
         });
         Fetched {
             check: AnswerCheck {

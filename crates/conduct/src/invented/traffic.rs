@@ -85,6 +85,7 @@ struct Asked {
     threads: u32,
     url: String,
     body_bytes: u64,
+    compares_bodies: bool,
     negotiated: Negotiated,
 }
 
@@ -110,6 +111,7 @@ impl Asked {
             threads,
             url: format!("{scheme}://{}{}", order.reached.address, first.path),
             body_bytes: server.fetched(first, protocol, 0).check.body_bytes,
+            compares_bodies: trial.workload.compares_bodies(None),
             negotiated: server.negotiated(protocol),
         }
     }
@@ -241,7 +243,7 @@ impl Traffic {
                 ramp_gap_s: 0.0,
                 body_check_one_in: 16,
             },
-            bodies_checked: ok / 16,
+            bodies_checked: if asked.compares_bodies { ok / 16 } else { 0 },
             outcomes,
             ..LoadResult::empty(asked.load.clone(), measured_s)
         }

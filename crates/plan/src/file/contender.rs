@@ -139,6 +139,24 @@ pub(crate) struct OwnAnswerTable {
     #[schemars(extend("examples" =
         ["315f5bdb76d078c43b8ac0064e4a0164612b1fce77c869345bfc94c75894edd3"]))]
     pub(crate) sha256: Option<String>,
+    /// What stays of a body that changes from answer to answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) changing: Option<ChangingTable>,
+}
+
+/// What stays of a body that changes from answer to answer.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChangingTable {
+    /// Shortest and longest length that was seen; without it, no length is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [[4608, 4611]]))]
+    pub(crate) bytes: Option<[u64; 2]>,
+    /// SHA-256 of what stayed the same, in hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" =
+        ["315f5bdb76d078c43b8ac0064e4a0164612b1fce77c869345bfc94c75894edd3"]))]
+    pub(crate) rest_sha256: Option<String>,
 }
 
 fn default_grace() -> DurationText {

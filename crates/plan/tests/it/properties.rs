@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Arrival, Builtin, CertificateKey, CompareMode, ConfigSource, Connect, Connections, Contender,
-    Content, ContentKind, Cpus, Delay, Demand, Encoding, Expected, KnownBy, Library, Load,
-    LoadModel, Overload, OwnAnswer, OwnCommand, Pinning, Plan, Protocol, Readiness, References,
-    Replacement, Request, RequestBody, Requests, RunningUrl, Search, SentBody, ServedFile,
-    ServerChoice, SlowBody, StopSignal, Stopping, Until, Url, Workload, builtin_plan, goals, parse,
-    trials,
+    Arrival, Builtin, CertificateKey, Changing, CompareMode, ConfigSource, Connect, Connections,
+    Contender, Content, ContentKind, Cpus, Delay, Demand, Encoding, Expected, KnownBy, Library,
+    Load, LoadModel, Overload, OwnAnswer, OwnCommand, Pinning, Plan, Protocol, Readiness,
+    References, Replacement, Request, RequestBody, Requests, RunningUrl, Search, SentBody,
+    ServedFile, ServerChoice, SlowBody, StopSignal, Stopping, Until, Url, Workload, builtin_plan,
+    goals, parse, trials,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -150,8 +150,17 @@ fn own(index: usize) -> impl Strategy<Value = Contender> {
             ServerChoice::Url(RunningUrl { url, fresh, folder })
         });
     let bytes = option::of(0..9_007_199_254_740_991_u64);
+    let digest = || option::of("[0-9a-f]{64}");
+    let changing = (option::of(any::<[u32; 2]>()), digest()).prop_map(|(bytes, rest_sha256)| {
+        let bytes = bytes.map(|bytes| bytes.map(u64::from));
+        Changing { bytes, rest_sha256 }
+    });
     let body =
-        (bytes, option::of("[0-9a-f]{64}")).prop_map(|(bytes, sha256)| SentBody { bytes, sha256 });
+        (bytes, digest(), option::of(changing)).prop_map(|(bytes, sha256, changing)| SentBody {
+            bytes,
+            sha256,
+            changing,
+        });
     let answer = option::of((100..600_u16, body));
     (prop_oneof![command, url], answer).prop_map(move |(server, answer)| {
         let mut contender = Contender::plain(format!("own{index}"), server);
@@ -225,6 +234,7 @@ fn known_by() -> impl Strategy<Value = KnownBy> {
         (0..1_000_000_u64, option::of("[0-9a-f]{64}")).prop_map(|(bytes, sha256)| SentBody {
             bytes: Some(bytes),
             sha256,
+            changing: None,
         });
     prop_oneof![
         Just(KnownBy::Plan),

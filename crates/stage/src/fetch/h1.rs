@@ -7,6 +7,8 @@ use super::stream::{LOOK, Stream};
 use super::{ANSWER_BYTES_MAX, Answer, Asked, Sent};
 use crate::host;
 
+/// How a record of TLS begins that refuses something.
+const TLS_ALERT: [u8; 2] = [0x15, 0x03];
 /// Interim responses that are skipped before the answer.
 const INTERIM_MAX: usize = 100;
 /// Bytes of all heads of an answer.
@@ -44,6 +46,10 @@ pub(super) fn ask(
             Err(cause) => return Err(cause),
         };
         bytes.extend_from_slice(&chunk[..length]);
+        if length == 0 && (bytes.is_empty() || bytes.starts_with(&TLS_ALERT)) {
+            let message = "the connection closed inside the head";
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
+        }
         if let Some(answer) = parse(&bytes, length == 0, asked.method == "HEAD")? {
             return Ok(answer);
         }

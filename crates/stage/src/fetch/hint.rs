@@ -2,9 +2,12 @@
 //!
 //! It knows what servers usually mean by a status or a redirect, and nothing of the server asked.
 
-use bakeoff_plan::{Protocol, SentBody};
+use bakeoff_plan::Protocol;
 
 use super::Answer;
+
+/// Longest page of a server that refuses a request in the clear, bytes.
+const REFUSAL_BYTES_MAX: usize = 4096;
 
 /// What to try after an answer over `protocol` that was not the `expected` one, as a clause.
 pub(super) fn hint(answer: &Answer, protocol: Protocol, expected: u16) -> Option<String> {
@@ -15,12 +18,10 @@ pub(super) fn hint(answer: &Answer, protocol: Protocol, expected: u16) -> Option
     {
         return Some(redirected(place, status, protocol));
     }
-    let body = String::from_utf8_lossy(&answer.body).to_lowercase();
-    let speaks_tls = ["sent to https port", "http request to an https server"]
-        .iter()
-        .any(|message| body.contains(message));
     match status {
-        400 if speaks_tls => Some("it speaks TLS here: try `--protocol h1-tls`".to_owned()),
+        400 if speaks_tls(&answer.body) => {
+            Some("it speaks TLS here: try `--protocol h1-tls`".to_owned())
+        }
         401 | 407 => Some("it asks for credentials: add an `Authorization` header".to_owned()),
         404 if expected != 404 => {
             Some("it has nothing at this path: check the path and its document root".to_owned())
@@ -38,6 +39,20 @@ pub(super) fn hint(answer: &Answer, protocol: Protocol, expected: u16) -> Option
     }
 }
 
+/// Whether a body says that the request in the clear came to where TLS is spoken, in the words of
+/// nginx, Go, Apache httpd and Node.js.
+pub fn speaks_tls(body: &[u8]) -> bool {
+    // They are short.
+    let body = &body[..body.len().min(REFUSAL_BYTES_MAX)];
+    let body = String::from_utf8_lossy(body).to_lowercase();
+    let messages = [
+        "sent to https port",
+        "http request to an https server",
+        "plain http to an ssl-enabled server port",
+    ];
+    messages.iter().any(|message| body.contains(message))
+}
+
 fn redirected(place: &str, status: u16, protocol: Protocol) -> String {
     if place.starts_with("https://") && !protocol.is_secure() {
         return format!("{status} to https: try `--protocol h2`");
@@ -48,16 +63,6 @@ fn redirected(place: &str, status: u16, protocol: Protocol) -> String {
         None => place,
     };
     format!("{status} to {path:?}: try this path, or expect status {status}")
-}
-
-/// What is known of a body on the wire, for people.
-pub(super) fn sent(sent: &SentBody) -> String {
-    match (sent.bytes, &sent.sha256) {
-        (None, None) => "any body".to_owned(),
-        (Some(bytes), None) => format!("{bytes} bytes"),
-        (None, Some(digest)) => format!("a body of sha256 {digest:.12}"),
-        (Some(bytes), Some(digest)) => format!("{bytes} bytes of sha256 {digest:.12}"),
-    }
 }
 
 #[cfg(test)]

@@ -65,6 +65,21 @@ impl io::Write for Bounded {
     }
 }
 
+/// What came in place of TLS, by name.
+fn named(cause: io::Error) -> io::Error {
+    use rustls::{Error, InvalidMessage};
+    let inner = cause
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<Error>());
+    match inner {
+        Some(Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
+            let message = "it does not speak TLS here: use http, or --protocol h1";
+            io::Error::new(cause.kind(), message)
+        }
+        _ => cause,
+    }
+}
+
 impl Stream {
     /// Connects, and in TLS shakes hands; `end` is for both.
     pub(super) fn connect(
@@ -102,7 +117,7 @@ impl Stream {
             match connection.complete_io(&mut socket) {
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {}
                 Err(_) if socket.is_over() => {}
-                done => drop(done?),
+                done => drop(done.map_err(named)?),
             }
         }
         if protocol.is_h2() && connection.alpn_protocol() != Some(wanted) {
