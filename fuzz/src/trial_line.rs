@@ -1,10 +1,11 @@
 //! A line of `trials.jsonl` from anywhere: read or refused, and what was read can be looked at,
 //! never a panic.
 
-use bakeoff_record::{Histogram, LoadResult, Machine, TrialRecord};
+use bakeoff_record::{Histogram, LoadResult, Machine, OwnLimits, TrialRecord};
 
 pub(crate) fn check(data: &str) {
     if let Ok(trial) = serde_json::from_str::<TrialRecord>(data) {
+        let _ = trial.server.as_ref().map(OwnLimits::of);
         trial.result.iter().for_each(look_at_result);
     }
     if let Ok(result) = serde_json::from_str::<LoadResult>(data) {

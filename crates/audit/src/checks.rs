@@ -10,6 +10,7 @@ mod generator;
 mod hosts;
 mod kernel;
 pub(crate) mod knee;
+mod own_limits;
 pub(crate) mod rounds;
 mod schedule;
 mod steady;
@@ -19,6 +20,7 @@ pub(crate) use environment::{own_overflows, window_growth, worst_on};
 pub(crate) use generator::working;
 pub use hosts::link_has_changed;
 pub(crate) use hosts::{LinkUse, fullest_link};
+pub use own_limits::own_limit;
 
 /// Every check of one measured trial, in the order in which they are shown.
 pub(crate) fn all(subject: &Subject<'_>) -> Vec<Check> {
@@ -30,6 +32,7 @@ pub(crate) fn all(subject: &Subject<'_>) -> Vec<Check> {
     steady::check(subject, &mut checks);
     environment::check(subject, &mut checks);
     kernel::check(subject, &mut checks);
+    own_limits::check(subject, &mut checks);
     hosts::check(subject, &mut checks);
     checks
 }

@@ -81,6 +81,8 @@ pub enum Code {
     Conntrack,
     /// Files that the server had open, of those that it may.
     FdLimit,
+    /// Limits of the server's own configuration against what the load needs.
+    ServerLimit,
     /// Connections that found an accept queue of this trial full.
     ListenOverflows,
     /// How full the accept queues of this trial were.
@@ -212,6 +214,7 @@ impl Code {
             Self::SoftnetDrops => ("softnet-drops", "R34", PACED),
             Self::Conntrack => ("conntrack", "R34", PACED),
             Self::FdLimit => ("fd-limit", "R34", PACED),
+            Self::ServerLimit => ("server-limit", "R34", PACED),
             Self::ListenOverflows => ("listen-overflows", "R37", LATENCY),
             Self::AcceptQueue => ("accept-queue", "R37", LATENCY),
             Self::ForeignOverflow => ("foreign-overflow", "R37", LATENCY),

@@ -41,7 +41,7 @@ mod verdict;
 
 pub use attribution::{Bottleneck, Cause};
 pub use check::{Check, Level};
-pub use checks::link_has_changed;
+pub use checks::{link_has_changed, own_limit};
 pub use code::Code;
 pub use comparisons::{Compared, Floor, compare, widest_interval};
 pub use conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, PairKey, Reason, Side};

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bakeoff_plan::{ConfigSource, Contender, Plan, Request, ServerChoice, Workload};
-use bakeoff_record::{AnswerCheck, Pinned, Step, TrialEnd};
+use bakeoff_record::{AnswerCheck, OwnLimits, Pinned, Step, TrialEnd};
 use bakeoff_stage::{Cause, Fetched, Stage, StageError};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,8 @@ use crate::site::{Part, StartOrder};
 
 /// A clock in seconds has moved on by then.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(1100);
+/// How long a request to stop may be overlooked.
+const LOOK_AFTER: Duration = Duration::from_millis(20);
 /// Contenders that are asked at the same time.
 const AT_ONCE: usize = 6;
 
@@ -221,7 +223,9 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
         first.meet(&open_answer(&contestant, &workload, one)?);
         seen.push((one.0, first));
     }
-    std::thread::sleep(ASK_AGAIN_AFTER.saturating_sub(began.elapsed()));
+    while began.elapsed() < ASK_AGAIN_AFTER && !approach.stop.load(Ordering::Relaxed) {
+        std::thread::sleep(LOOK_AFTER);
+    }
     if contestant.server.is_kept() {
         contestant.stop_all()?;
         contestant = start()?;
@@ -250,7 +254,15 @@ fn open_answer(
     let asked = fetch(contestant, workload, request)?;
     let server = &contestant.server;
     let before = server.first_status().filter(|_| *index == 0);
-    let Some(cause) = refusal(&request.name(), before, &asked.fetched.check) else {
+    let (name, answer) = (request.name(), &asked.fetched);
+    let cause = if bakeoff_stage::speaks_tls(&answer.body) && !workload.protocol.is_secure() {
+        format!("`{name}` is answered in the clear that TLS is spoken there: give the https URL")
+    } else if let Some(cause) = refusal(&name, before, &answer.check) {
+        let limits = OwnLimits::of(&server.facts());
+        let limit = limits.refusing(answer.check.status);
+        let limit = limit.map(|limit| format!(": {limit} limits how often it is asked"));
+        cause + &limit.unwrap_or_default()
+    } else {
         return Ok(asked);
     };
     let log = server.log_tail();

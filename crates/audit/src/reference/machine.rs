@@ -12,7 +12,7 @@ use crate::limits::{
     STEADY_ROUNDS_SHARE, STEADY_SHARE, STEADY_TAIL_SHARE, STEAL_SUSPECT, UDP_DROPS_SHARE,
 };
 
-pub(super) const CHECKS: [Described; 17] = [
+pub(super) const CHECKS: [Described; 18] = [
     Described {
         details: &[
             Text(
@@ -179,6 +179,17 @@ pub(super) const CHECKS: [Described; 17] = [
             ),
         ],
         "Raise the server's limit of open files.",
+    ),
+    check(
+        Code::ServerLimit,
+        "connections that nginx or HAProxy holds by its own configuration, against those that the \
+         load needs; and answers with a status by which nginx refuses what a limit forbids",
+        &[note(
+            "fewer connections than clients, twice as many through nginx as a proxy; or such an \
+             answer",
+            &[],
+        )],
+        "Raise the limit in the line that is named, or load it with fewer clients.",
     ),
     check(
         Code::ListenOverflows,

@@ -17,6 +17,8 @@ pub(super) fn answer(rows: &[OverloadRow]) -> Vec<String> {
         }
         let ladder = row.ladder.iter().flat_map(|ladder| &ladder.summary);
         lines.extend(ladder.map(|line| format!("{name}, closed loop: {}.", plain(line))));
+        let own = row.own_limit.iter();
+        lines.extend(own.map(|limit| format!("{name}: {}.", plain(limit))));
         if row.lost.is_none() {
             // The first one is in the sentence already where nothing was seen.
             let unsaid = row.beyond.unsaid.iter();

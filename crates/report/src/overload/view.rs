@@ -3,6 +3,7 @@
 use bakeoff_audit::overload::{
     Beyond, Ladder, OverloadRamp, judge_ladder, judge_ramp, judge_rounds,
 };
+use bakeoff_audit::own_limit;
 use bakeoff_plan::{Contender, Load, Overload, Purpose, Workload};
 use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
 use serde::Serialize;
@@ -54,6 +55,9 @@ pub struct OverloadRow {
     pub ladder: Option<Ladder>,
     /// Why nothing was measured.
     pub lost: Option<String>,
+    /// The limit of its own configuration that is below what the smallest load needs that is
+    /// beyond it; null where none is.
+    pub own_limit: Option<String>,
     /// Trials that something on the machine disturbed.
     pub disturbed: Vec<String>,
 }
@@ -155,7 +159,11 @@ fn row(
         // A capacity that was measured again is none of them.
         it.is_disturbed() && !(has_capacity && *purpose == Purpose::Capacity)
     });
+    let mut by_clients: Vec<&TrialRecord> = trials.iter().map(|(_, trial)| *trial).collect();
+    by_clients.sort_by_key(|trial| trial.load.clients());
+    let mut limits = by_clients.into_iter();
     OverloadRow {
+        own_limit: limits.find_map(|trial| own_limit(trial, workload.proxied)),
         contender: contender.name.clone(),
         workload: workload.name.clone(),
         overload: label.clone(),

@@ -36,7 +36,10 @@ pub(super) fn failing(cells: &[Cell], judged: &Judged<'_>) -> Vec<String> {
         let mut checks = cell.verdict.checks.iter();
         let check = checks.find(|check| is_lost || is_bad(check))?;
         let (name, workload, load) = (&cell.contender, &cell.workload, &cell.load);
-        Some(format!("{name} at {workload}, {load}: {}.", check.text))
+        let mut checks = cell.verdict.checks.iter();
+        let by = checks.find(|check| check.code == Code::ServerLimit);
+        let by = by.map_or(String::new(), |by| format!("; {}", by.text));
+        Some(format!("{name} at {workload}, {load}: {}{by}.", check.text))
     });
     failing.chain(broken_off(judged)).collect()
 }

@@ -1,0 +1,178 @@
+//! Limits that a server's own configuration sets: how many connections it holds at once, and how
+//! often it may be asked.
+//!
+//! They are read from the text that it ran with, statement by statement. Nothing else of it is
+//! understood: not which block a statement is in, nor what includes what.
+
+use crate::trial::ServerFacts;
+
+/// Connections that a worker of nginx holds where its files do not say.
+const NGINX_CONNECTIONS: u64 = 512;
+/// Status with which nginx refuses what a limit forbids, where its files do not say.
+const NGINX_REFUSES_WITH: u16 = 503;
+
+/// A statement of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// Its words.
+    pub text: String,
+    /// Name of its file and line, such as `nginx.conf:12`; `None` of a default that no file says.
+    pub place: Option<String>,
+}
+
+/// The limits of one server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnLimits {
+    /// How many connections it holds at once, or each of its workers, and what says so.
+    pub connections: Option<(u64, Statement)>,
+    /// Whether that is for each worker.
+    pub is_for_each_worker: bool,
+    /// What limits how often, or by how many, it may be asked.
+    pub requests: Vec<Statement>,
+    /// Statuses with which it refuses what they forbid.
+    pub refuses_with: Vec<u16>,
+}
+
+impl Statement {
+    fn word(&self, at: usize) -> Option<&str> {
+        self.text.split(' ').nth(at)
+    }
+}
+
+impl std::fmt::Display for Statement {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.place {
+            Some(place) => write!(out, "`{}` ({place})", self.text),
+            None => write!(out, "`{}`, the default,", self.text),
+        }
+    }
+}
+
+impl OwnLimits {
+    /// Those of a server whose statements are known.
+    pub fn of(facts: &ServerFacts) -> Self {
+        match facts.server.as_str() {
+            "nginx" => nginx(&statements(facts, &[';', '{', '}'])),
+            "haproxy" => haproxy(&statements(facts, &[])),
+            _ => Self::default(),
+        }
+    }
+
+    /// The first of what limits how often it may be asked, where it answered with such a status.
+    pub fn refusing(&self, status: u16) -> Option<&Statement> {
+        let is_this = self.refuses_with.contains(&status);
+        self.requests.first().filter(|_| is_this)
+    }
+}
+
+/// The statements of all files, which end with one of these and with a line where there is none.
+fn statements(facts: &ServerFacts, ends: &[char]) -> Vec<Statement> {
+    let mut statements = Vec::new();
+    for file in &facts.configs {
+        let name = file.path.rsplit('/').next().unwrap_or(&file.path);
+        for (line, text) in (1..).zip(file.text.lines()) {
+            let text = text.split('#').next().unwrap_or_default();
+            let parts = text.split(|letter: char| ends.contains(&letter));
+            let words = parts.map(|part| part.split_whitespace().collect::<Vec<_>>());
+            let told = words.filter(|words| !words.is_empty());
+            statements.extend(told.map(|words| Statement {
+                text: words.join(" "),
+                place: Some(format!("{name}:{line}")),
+            }));
+        }
+    }
+    statements
+}
+
+fn nginx(statements: &[Statement]) -> OwnLimits {
+    let of = |name: &'static str| {
+        let all = statements.iter();
+        all.filter(move |one| one.word(0) == Some(name))
+    };
+    let number = |one: &Statement| one.word(1)?.parse().ok();
+    let said = of("worker_connections").find_map(|one| Some((number(one)?, one.clone())));
+    let by_default = || {
+        let text = format!("worker_connections {NGINX_CONNECTIONS}");
+        (NGINX_CONNECTIONS, Statement { text, place: None })
+    };
+    let mut refuses_with = Vec::new();
+    for (limit, status) in [
+        ("limit_req", "limit_req_status"),
+        ("limit_conn", "limit_conn_status"),
+    ] {
+        if of(limit).next().is_some() {
+            let said = of(status).find_map(|one| one.word(1)?.parse().ok());
+            refuses_with.push(said.unwrap_or(NGINX_REFUSES_WITH));
+        }
+    }
+    // Without a file nothing is known of what it ran with.
+    let is_known = !statements.is_empty();
+    OwnLimits {
+        connections: is_known.then(|| said.unwrap_or_else(by_default)),
+        is_for_each_worker: true,
+        requests: of("limit_req").chain(of("limit_conn")).cloned().collect(),
+        refuses_with,
+    }
+}
+
+/// The lowest `maxconn` of any section, listener or server.
+fn haproxy(statements: &[Statement]) -> OwnLimits {
+    let limit = |one: &Statement| {
+        let mut words = one.text.split(' ').skip_while(|word| *word != "maxconn");
+        let number: u64 = words.nth(1)?.parse().ok()?;
+        // 0 is no limit.
+        (number > 0).then(|| (number, one.clone()))
+    };
+    let limits = statements.iter().filter_map(limit);
+    OwnLimits {
+        connections: limits.min_by_key(|(number, _)| *number),
+        ..OwnLimits::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::ConfigFile;
+
+    fn limits(server: &str, text: &str) -> OwnLimits {
+        let address = "127.0.0.1:80".parse().unwrap();
+        let mut facts = ServerFacts::without_folder(server, address);
+        facts.configs.push(ConfigFile {
+            path: "logs/r1/etc/own.conf".to_owned(),
+            text: text.to_owned(),
+            filled: Default::default(),
+        });
+        OwnLimits::of(&facts)
+    }
+
+    #[test]
+    fn limits_are_known_with_their_lines() {
+        let text = "events { worker_connections  64; } # worker_connections 9;\n\
+                    http {\n limit_req zone=one burst=5;\n limit_req_status 429;\n}\n";
+        let found = limits("nginx", text);
+        let (number, said) = found.connections.clone().unwrap();
+        assert_eq!(number, 64);
+        assert_eq!(said.to_string(), "`worker_connections 64` (own.conf:1)");
+        let refusing = found.refusing(429).unwrap().to_string();
+        assert_eq!(refusing, "`limit_req zone=one burst=5` (own.conf:3)");
+        assert_eq!(found.refusing(503), None);
+        let (number, said) = limits("nginx", "events {}").connections.unwrap();
+        assert_eq!(number, 512);
+        assert_eq!(said.to_string(), "`worker_connections 512`, the default,");
+        let conn = limits("nginx", "limit_conn perip 10;");
+        assert!(conn.refusing(503).is_some());
+        let text = "global\n maxconn 4000\nbackend b\n server s 127.0.0.1:1 maxconn 50 check\n";
+        let (number, said) = limits("haproxy", text).connections.unwrap();
+        assert_eq!(number, 50);
+        assert!(said.to_string().ends_with("(own.conf:4)"), "{said}");
+        assert_eq!(limits("caddy", "maxconn 3"), OwnLimits::default());
+        assert_eq!(
+            limits("nginx", " ;{}\n#"),
+            OwnLimits {
+                is_for_each_worker: true,
+                ..OwnLimits::default()
+            }
+        );
+    }
+}
