@@ -56,7 +56,7 @@ function findings(report: Report): HTMLElement {
   const size = first.text.length > LONG ? "headline long" : "headline";
   const title = element("h2", { class: size }, first.text, " ");
   title.append(badge(report, first));
-  box.append(title);
+  box.append(title, weakened(first) ?? "");
   const narrow = window.innerWidth < PHONE;
   const open = more.slice(0, narrow ? 0 : FINDINGS);
   const folded = more.slice(open.length);
@@ -88,8 +88,17 @@ function late(report: Report): HTMLElement | null {
 
 function list(report: Report, all: Finding[]): HTMLElement {
   const box = element("ul", { class: "more" });
-  for (const one of all) box.append(element("li", {}, one.text, " ", badge(report, one)));
+  for (const one of all) {
+    box.append(element("li", {}, one.text, " ", badge(report, one), weakened(one) ?? ""));
+  }
   return box;
+}
+
+/** What takes away from the meaning of a finding. */
+function weakened(finding: Finding): HTMLElement | null {
+  if (finding.weakened_by.length === 0) return null;
+  const items = finding.weakened_by.map((one) => element("li", {}, one.text));
+  return element("ul", { class: "more weakened" }, ...items);
 }
 
 function badge(report: Report, finding: Finding): HTMLElement {
@@ -98,7 +107,9 @@ function badge(report: Report, finding: Finding): HTMLElement {
   const rounds = `${whole(most)} ${most === 1 ? "round" : "rounds"}`;
   const range = least === most ? rounds : `${whole(least)} to ${rounds}`;
   const words = `${GRADES[finding.grade]}, ${range}`;
-  return element("span", { class: "badge", "data-grade": finding.grade }, words);
+  // What is shown of a campaign that is not worth it is no good news.
+  const attributes = { "data-grade": finding.grade, "data-tone": finding.tone };
+  return element("span", { class: "badge", ...attributes }, words);
 }
 
 function forestAndTiles(selection: Selection): HTMLElement {

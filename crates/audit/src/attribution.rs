@@ -16,14 +16,16 @@ use crate::checks::{LinkUse, fullest_link, own_overflows, window_growth, working
 use crate::confirmation::{Confirmation, confirmations};
 use crate::figures::count;
 use crate::limits::{
-    BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, SERVER_PACED,
-    SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
+    BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, IDLE_SERVER,
+    SERVER_PACED, SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
 };
 use crate::reference::CAUSES;
 use crate::subject::{ReferenceRates, Subject};
 
 /// Both the server and the engine had no time to spare.
 const CO_SATURATED: &str = "co-saturated";
+/// The figures speak for nothing.
+const UNKNOWN: &str = "unknown";
 
 /// What held the rate down.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -73,6 +75,31 @@ pub(crate) fn bottleneck(
     );
     found.confirmations = confirmations(record, place, &found);
     Some(found)
+}
+
+/// That the server had time to spare in the usable round nearest the median rate, in a closed loop
+/// and with no thread that was full: its processors did not hold the rate down.
+pub(crate) fn idle_server(
+    record: &Record,
+    usable: &Cell<'_>,
+    references: &ReferenceRates,
+) -> Option<String> {
+    let trial = typical(usable)?;
+    let subject = Subject::new(record, trial, references.ceilings(trial))?;
+    let share = subject
+        .server_share()
+        .filter(|share| *share < IDLE_SERVER)?;
+    if !is_closed(&subject) || !subject.is_contender() || server_cpu(&subject).is_some() {
+        return None;
+    }
+    let by = causes(&subject);
+    let by = by.first().filter(|cause| cause.name != UNKNOWN);
+    let by = by.map_or(String::new(), |cause| format!(": {}", cause.text));
+    Some(format!(
+        "the server used {:.0} % {}, so something else held its rate down{by}",
+        share * 100.0,
+        subject.of_its_processors()
+    ))
 }
 
 /// The measured round whose rate is nearest to the median; the earliest of equally near ones.
@@ -322,7 +349,7 @@ fn unknown(subject: &Subject<'_>) -> Cause {
         None => "the server's CPU time is not known".into(),
     };
     Cause {
-        name: "unknown",
+        name: UNKNOWN,
         text,
     }
 }

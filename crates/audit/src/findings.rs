@@ -3,12 +3,16 @@
 //! A sentence counts the cells in which it holds and those in which it does not. It never claims
 //! more than the comparisons that it summarises, and it computes no new estimate.
 
+mod weakening;
+
 use std::cmp::{Ordering, Reverse};
 
 use serde::Serialize;
 
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric};
+use crate::judged::JudgedCell;
 use crate::more::ROUNDS_PROPOSED_MAX;
+use crate::trust::{Trust, Weakness};
 
 /// A sentence that holds over several cells.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -29,6 +33,18 @@ pub struct Finding {
     pub cells_agreeing: usize,
     /// How well it is founded in most of the cells that agree; the text counts the others.
     pub grade: Grade,
+    /// What takes away from its meaning, although its numbers are valid.
+    pub weakened_by: Vec<Weakness>,
+}
+
+impl Finding {
+    /// Takes care that it reads as no more than the campaign is worth.
+    pub(crate) fn hold_against(&mut self, trust: &Trust) {
+        let is_whole = trust.direction && trust.size && self.weakened_by.is_empty();
+        if self.tone == Tone::Good && !is_whole {
+            self.tone = Tone::Note;
+        }
+    }
 }
 
 /// How to take a sentence.
@@ -83,7 +99,7 @@ const ORDER: [Metric; 5] = [
 const TIMES_FROM: f64 = 1.5;
 
 /// The findings of a campaign, most important first.
-pub(crate) fn find(comparisons: &[Comparison]) -> Vec<Finding> {
+pub(crate) fn find(comparisons: &[Comparison], cells: &[JudgedCell<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for metric in ORDER {
         let of_metric = comparisons.iter().filter(|one| one.metric == metric);
@@ -101,7 +117,7 @@ pub(crate) fn find(comparisons: &[Comparison]) -> Vec<Finding> {
         }
         let found = pairs
             .iter()
-            .filter_map(|one| Some((one.farthest(), one.finding()?)));
+            .filter_map(|one| Some((one.farthest(), one.finding(cells)?)));
         let mut found: Vec<(Option<f64>, Finding)> = found.collect();
         found.sort_by(by_importance);
         findings.extend(found.into_iter().map(|(_, finding)| finding));
@@ -164,15 +180,21 @@ impl<'c> Sides<'c> {
         self.higher.len() + self.lower.len() + self.equal.len() + self.undecided.len()
     }
 
-    fn finding(&self) -> Option<Finding> {
+    fn finding(&self, cells: &[JudgedCell<'_>]) -> Option<Finding> {
         if self.compared() == 0 {
             return None;
         }
-        if self.higher.is_empty() && self.lower.is_empty() {
-            self.alike()
+        let found = if self.higher.is_empty() && self.lower.is_empty() {
+            self.alike()?
         } else {
-            Some(self.apart())
-        }
+            self.apart()
+        };
+        let all = [&self.higher, &self.lower, &self.equal, &self.undecided];
+        let all: Vec<&Comparison> = all.into_iter().flatten().copied().collect();
+        Some(Finding {
+            weakened_by: weakening::of(&all, cells),
+            ..found
+        })
     }
 
     /// Who has more in which cells: the side that has so in most of them is spoken of, and comes
@@ -219,6 +241,7 @@ impl<'c> Sides<'c> {
             cells: self.compared(),
             cells_agreeing: cells.len(),
             grade,
+            weakened_by: Vec::new(),
         }
     }
 
@@ -390,6 +413,7 @@ impl<'c> Sides<'c> {
             } else {
                 Grade::NotShown
             },
+            weakened_by: Vec::new(),
         })
     }
 }

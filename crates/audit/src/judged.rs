@@ -5,7 +5,7 @@ use bakeoff_record::{Record, TrialRecord};
 use bakeoff_stats::{Cell, Estimate, Measure, Missing, cells};
 use serde::Serialize;
 
-use crate::attribution::{Bottleneck, bottleneck};
+use crate::attribution::{Bottleneck, bottleneck, idle_server};
 use crate::check::{Check, Level};
 use crate::checks::knee;
 use crate::code::Code;
@@ -54,6 +54,8 @@ pub struct JudgedCell<'r> {
     pub bottleneck: Option<Bottleneck>,
     /// Whether the rate is a bound only.
     pub rate_bound: Option<RateBound>,
+    /// That the server had time to spare in a closed loop, where it had.
+    pub idle_server: Option<String>,
 }
 
 /// A rate that is a bound only.
@@ -173,8 +175,11 @@ pub fn judge(record: &Record) -> Judged<'_> {
         comparisons,
         floors,
     } = compare(record, &cells, &equivalence);
-    let findings = findings::find(&comparisons);
-    let trust = trust::weigh(record, &cells, &comparisons, &floors);
+    let mut findings = findings::find(&comparisons, &cells);
+    let trust = trust::weigh(record, &cells, (&comparisons, &floors), &findings);
+    for finding in &mut findings {
+        finding.hold_against(&trust);
+    }
     Judged {
         rounds_enough: rounds_enough(record, &cells),
         cells,
@@ -206,9 +211,14 @@ fn judged_cell<'r>(
         judgement,
         trials,
         bottleneck: None,
+        idle_server: None,
     };
     let usable = judged.usable(Number::Rate);
     judged.bottleneck = bottleneck(record, &judged.cell, &usable, references);
+    // A bound says it by itself.
+    if judged.rate_bound.is_none() {
+        judged.idle_server = idle_server(record, &usable, references);
+    }
     judged
 }
 

@@ -172,6 +172,8 @@ pub const GENERATORS_SHARE: f64 = 0.10;
 /// R13: standard errors by which two generators may differ in any case: a few requests are apart by
 /// chance.
 pub const GENERATORS_ERRORS: f64 = 3.0;
+/// R34: share of its processors below which it is said that a server had time to spare.
+pub const IDLE_SERVER: f64 = 0.5;
 /// R34: idle share of a server's processors from which one full thread is the cause.
 pub const IDLE_BESIDE_SHARE: f64 = 0.30;
 

@@ -2,7 +2,7 @@
 //!
 //! It adds no check of its own: each line comes from the record, its checks and its comparisons.
 
-use bakeoff_plan::REPEAT_FROM;
+use bakeoff_plan::{CONTROL_FROM, REPEAT_FROM};
 use bakeoff_record::{ContenderKind, Disturbance, Record, TrialEnd, TrialRecord};
 use serde::Serialize;
 
@@ -12,6 +12,7 @@ use crate::comparisons::{Floor, is_upper_bound};
 use crate::conclusion::{Comparison, Conclusion};
 use crate::equivalence::Inequality;
 use crate::figures::percent;
+use crate::findings::Finding;
 use crate::judged::JudgedCell;
 use crate::limits::EQUAL_FLOOR_MOST;
 use crate::more::More;
@@ -46,8 +47,8 @@ const REASONS: usize = 4;
 pub(crate) fn weigh(
     record: &Record,
     cells: &[JudgedCell<'_>],
-    comparisons: &[Comparison],
-    floors: &[Floor],
+    (comparisons, floors): (&[Comparison], &[Floor]),
+    findings: &[Finding],
 ) -> Trust {
     let contenders: Vec<&JudgedCell<'_>> = cells
         .iter()
@@ -57,9 +58,13 @@ pub(crate) fn weigh(
     let control = control(floors);
     let floor = large_floor(comparisons, floors);
     let shared = shared(record, &contenders);
-    let size = shared.is_none() && control.is_none() && !contenders.is_empty();
+    let direction = control.is_none() && half_is_valid(&contenders) && decided(comparisons);
+    let unknown = direction.then(|| noise_unknown(record, comparisons, floors));
+    let weakened = direction.then(|| weakened(findings));
+    let (unknown, weakened) = (unknown.flatten(), weakened.flatten());
+    let size = shared.is_none() && unknown.is_none() && weakened.is_none();
     let doubtful = doubtful(&contenders);
-    let mut reasons: Vec<Weakness> = [control.clone(), doubtful.clone(), floor, shared]
+    let mut reasons: Vec<Weakness> = [unknown, weakened, control, doubtful, floor, shared]
         .into_iter()
         .flatten()
         .collect();
@@ -67,9 +72,9 @@ pub(crate) fn weigh(
     reasons.extend(rounds(record, comparisons));
     reasons.extend(two_modes(&contenders));
     reasons.extend(unequal(comparisons));
+    reasons.extend(changing(&contenders));
     reasons.sort_by_key(|one| std::cmp::Reverse(one.level));
     reasons.truncate(REASONS);
-    let direction = control.is_none() && half_is_valid(&contenders) && decided(comparisons);
     Trust {
         direction,
         size: size && direction && sizes_are_proven(comparisons),
@@ -96,6 +101,52 @@ fn control(floors: &[Floor]) -> Option<Weakness> {
         );
         weakness("control-differs", Level::Suspect, text)
     })
+}
+
+/// What two runs of one server differ by, where that is not known of what is decided: then nobody
+/// knows which part of a size is noise.
+fn noise_unknown(
+    record: &Record,
+    comparisons: &[Comparison],
+    floors: &[Floor],
+) -> Option<Weakness> {
+    let is_unknown = |one: &Comparison| {
+        let mut of_metric = floors.iter().filter(|floor| floor.metric == one.metric);
+        of_metric.all(|floor| floor.n == 0 || floor.doubtful)
+    };
+    let mut decided = comparisons.iter().filter(|one| is_decided(one));
+    if !decided.any(is_unknown) {
+        return None;
+    }
+    let why = if record.plan.has_control() {
+        "too few rounds of two runs of the same server can be believed".to_owned()
+    } else {
+        format!(
+            "no server was run twice, as is done from {CONTROL_FROM} rounds on unless the plan \
+             says otherwise"
+        )
+    };
+    let text = format!("{why}: which part of a difference is noise is not known");
+    Some(weakness("no-control", Level::Suspect, text))
+}
+
+/// What stands under a finding on speed.
+fn weakened(findings: &[Finding]) -> Option<Weakness> {
+    let mut all = findings.iter().flat_map(|finding| &finding.weakened_by);
+    let worst = all.find(|one| one.level > Level::Note)?;
+    let text = "the load was not what was asked for, as is said under a finding: it may be the \
+                cause of a difference";
+    Some(weakness(&worst.code, Level::Suspect, text.to_owned()))
+}
+
+/// Bodies that nothing is known of beforehand.
+fn changing(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
+    let code = Code::BodiesCompared;
+    let checks = contenders
+        .iter()
+        .filter_map(|one| one.judgement.check(code));
+    let check = checks.filter(|check| check.level == Level::Note).next()?;
+    Some(weakness(code.name(), Level::Note, check.text.clone()))
 }
 
 /// Two runs of one server that differ so much that little can be seen, or of which not enough can
@@ -457,16 +508,15 @@ fn half_is_valid(contenders: &[&JudgedCell<'_>]) -> bool {
 
 /// Whether any comparison has a result.
 fn decided(comparisons: &[Comparison]) -> bool {
-    comparisons.iter().any(|one| {
-        let is_decided = matches!(
-            one.conclusion,
-            Conclusion::Higher
-                | Conclusion::Lower
-                | Conclusion::Equal
-                | Conclusion::PlainNotProven(_)
-        );
-        is_decided && one.metric.is_tested()
-    })
+    comparisons.iter().any(is_decided)
+}
+
+fn is_decided(one: &Comparison) -> bool {
+    let is_decided = matches!(
+        one.conclusion,
+        Conclusion::Higher | Conclusion::Lower | Conclusion::Equal | Conclusion::PlainNotProven(_)
+    );
+    is_decided && one.metric.is_tested()
 }
 
 /// Whether no ratio is only plain, its interval being of rounds that do not prove it, nor one end

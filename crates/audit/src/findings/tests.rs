@@ -71,7 +71,7 @@ fn four_times_as_fast_comes_before_level() {
             comparisons.push(rates(workload, ["a", "c"], ratio, conclusion));
             comparisons.push(rates(workload, ["b", "c"], ratio, conclusion));
         }
-        let found = find(&comparisons);
+        let found = find(&comparisons, &[]);
         let texts: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
         let expected = [
             format!("c is faster than a: 4x the requests/s in {rest}"),
@@ -98,7 +98,7 @@ fn of_twenty_contenders_the_one_that_is_ten_times_as_fast_comes_first() {
             comparisons.push(rates(1, pair, ratio, Conclusion::Higher));
         }
     }
-    let found = find(&comparisons);
+    let found = find(&comparisons, &[]);
     assert_eq!(found.len(), 190);
     let first = "c20 is faster than c1: 10x the requests/s in 1 cell";
     assert_eq!(found[0].text, first);
@@ -135,7 +135,7 @@ fn under_a_given_rate_the_answer_begins_with_p99_whatever_it_comes_to() {
             },
             of(Metric::CpuNsPerRequest, 1.2, Higher),
         ];
-        let found = find(&comparisons);
+        let found = find(&comparisons, &[]);
         let texts: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
         let cpu = "b needs 20 % more CPU time per request than a in 1 cell";
         assert_eq!(texts, [text, cpu]);
@@ -150,7 +150,7 @@ fn a_finding_has_the_grade_of_most_of_its_cells_and_counts_the_others() {
     let first = |cells: &[(f64, Conclusion)]| {
         let cells = cells.iter().enumerate();
         let each = cells.map(|(workload, (ratio, one))| rates(workload, ["a", "b"], *ratio, *one));
-        let found = find(&each.collect::<Vec<_>>()).remove(0);
+        let found = find(&each.collect::<Vec<_>>(), &[]).remove(0);
         (found.grade, found.text)
     };
     let faster = "b is faster than a: 2x the requests/s in";
@@ -192,7 +192,7 @@ fn what_is_alike_says_of_how_many_cells() {
     use Conclusion::{CannotTell, Equal, NoDifferenceShown, NotComparable};
     let alike = |cells: &[(Conclusion, Option<u32>)]| {
         let cells = cells.iter().map(|(one, rounds)| rate(*one, *rounds));
-        find(&cells.collect::<Vec<_>>()).remove(0).text
+        find(&cells.collect::<Vec<_>>(), &[]).remove(0).text
     };
     let equal = (Equal, None);
     let level = "a and b are level: the same requests/s within 3 % in 2 cells";

@@ -144,6 +144,7 @@ fn judged(record: &Record, judge: impl Fn(&str) -> Judgement) -> Vec<JudgedCell<
                 cell,
                 bottleneck: None,
                 rate_bound: None,
+                idle_server: None,
             }
         })
         .collect()

@@ -13,3 +13,4 @@ mod verdicts;
 mod verdicts_hosts;
 mod verdicts_load;
 mod verdicts_rounds;
+mod weakened;

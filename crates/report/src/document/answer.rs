@@ -34,11 +34,11 @@ pub(super) fn draw(report: &Report) -> Vec<Section> {
     sections
 }
 
-/// A line for each finding, or the one that says that there is none; then for each bottleneck that
-/// was put to the test.
+/// A line for each finding, with what weakens it below, or the one that says that there is none;
+/// then for each bottleneck that was put to the test.
 pub(crate) fn findings(report: &Report) -> Vec<Line> {
     let rounds = rounds(report);
-    let line = |finding: &bakeoff_audit::Finding| {
+    let lines = |finding: &bakeoff_audit::Finding| {
         let grade = match finding.grade {
             Grade::Shown => "shown",
             Grade::Plain => "plain, not proven",
@@ -50,11 +50,14 @@ pub(crate) fn findings(report: &Report) -> Vec<Line> {
             Some(text) => text.to_owned(),
             None => text,
         };
-        Line::toned(finding.tone, format!("{text} ({grade}, {rounds})."))
+        let line = Line::toned(finding.tone, format!("{text} ({grade}, {rounds})."));
+        let weakened_by = finding.weakened_by.iter().map(|it| weakness(it).below());
+        let lines: Vec<Line> = std::iter::once(line).chain(weakened_by).collect();
+        lines
     };
-    let mut lines: Vec<Line> = report.answer.findings.iter().map(line).collect();
+    let mut lines: Vec<Line> = report.answer.findings.iter().flat_map(lines).collect();
     let without = report.answer.no_finding.iter();
-    lines.extend(without.map(|text| Line::new(plain(text))));
+    lines.extend(without.map(|it| Line::new(plain(&it.text()))));
     lines.extend(confirmed(report));
     lines
 }
@@ -107,16 +110,17 @@ pub(crate) fn trust_title(report: &Report) -> String {
 }
 
 fn trust(report: &Report) -> Part {
-    let line = |reason: &bakeoff_audit::Weakness| {
-        let tone = match reason.level {
-            Level::Passed => Tone::Good,
-            Level::Note => Tone::Note,
-            Level::NotRun | Level::Suspect | Level::Disturbed => Tone::Warning,
-            Level::Invalid => Tone::Bad,
-        };
-        Line::toned(tone, plain(&reason.text))
+    Part::Lines(report.answer.trust.reasons.iter().map(weakness).collect())
+}
+
+fn weakness(one: &bakeoff_audit::Weakness) -> Line {
+    let tone = match one.level {
+        Level::Passed => Tone::Good,
+        Level::Note => Tone::Note,
+        Level::NotRun | Level::Suspect | Level::Disturbed => Tone::Warning,
+        Level::Invalid => Tone::Bad,
     };
-    Part::Lines(report.answer.trust.reasons.iter().map(line).collect())
+    Line::toned(tone, plain(&one.text))
 }
 
 /// A row for each workload and load, with the baseline's own value and the others' ratios to it.

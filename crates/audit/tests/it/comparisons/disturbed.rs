@@ -53,6 +53,7 @@ fn judged_by<'r>(record: &'r Record, weak_of: impl Fn(&TrialRecord) -> Option<Co
             cell,
             bottleneck: None,
             rate_bound: None,
+            idle_server: None,
         }
     });
     Judged {

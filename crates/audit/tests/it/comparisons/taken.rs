@@ -43,6 +43,7 @@ fn concluded(record: &Record, readings: &[Check]) -> Comparison {
             cell,
             bottleneck: None,
             rate_bound: None,
+            idle_server: None,
         }
     });
     let found = compare(record, &judged.collect::<Vec<_>>(), &[]);
