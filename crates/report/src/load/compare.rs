@@ -162,7 +162,7 @@ mod tests {
         );
         assert!(lines.contains(&"differs: clients: 200 and 9"), "{text}");
         assert!(text.contains("cannot be told"), "{text}");
-        for (wrong, words) in [("{}", "load --json`: missing field"), ("[", "EOF")] {
+        for (wrong, words) in [("{}", "prints: missing field"), ("[", "EOF")] {
             let error = LoadDocument::read(wrong).unwrap_err();
             assert!(error.contains(words), "{error}");
         }
