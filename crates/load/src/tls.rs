@@ -32,6 +32,7 @@ pub(crate) use noted::{Seen, forget_seen, seen};
 pub(crate) use quic::{QuicTls, agreed_in_quic};
 pub(crate) use settings::{TlsClient, TlsSide};
 pub use settings::{TlsSettings, TlsSetupError, TlsVersions, Trust};
+use verify::VersionOne;
 
 /// Room that an encrypted request may need beyond its length: a record's header and tag, for
 /// each 16 KiB begun.
@@ -311,7 +312,8 @@ fn failure(error: rustls::Error) -> TlsFailure {
     }
 }
 
-/// What to do about a certificate that the server refused, or did not get (RFC 8446, 6.2).
+/// What an alert may say of the client's certificate, which the server refused or did not get
+/// (RFC 8446, 6.2).
 pub(crate) fn about_client(alert: AlertDescription) -> Option<&'static str> {
     match alert {
         AlertDescription::CertificateRequired => {
@@ -326,6 +328,10 @@ pub(crate) fn about_client(alert: AlertDescription) -> Option<&'static str> {
         | AlertDescription::AccessDenied => {
             Some("it is about the client certificate; `load`: that of --cert FILE")
         }
+        AlertDescription::HandshakeFailure => Some(
+            "it takes none of the versions, ciphers and groups offered, or wants a client \
+             certificate; `load`: give one with --cert FILE --key FILE",
+        ),
         _ => None,
     }
 }
@@ -333,7 +339,9 @@ pub(crate) fn about_client(alert: AlertDescription) -> Option<&'static str> {
 /// What to do about a certificate that this side refused. The flags are those of `bakeoff load`.
 fn way_out(reason: &CertificateError) -> &'static str {
     match reason {
-        CertificateError::UnknownIssuer => TRUST_IT,
+        CertificateError::Other(other) if other.0.is::<VersionOne>() => TRUST_ANY,
+        // The other is mostly that an authority's certificate is a server's: it signed for itself.
+        CertificateError::UnknownIssuer | CertificateError::Other(_) => TRUST_IT,
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "`load`: name the host that it is for with --server-name, or verify nothing with -k"
         }

@@ -227,6 +227,16 @@ fn what_a_beginner_meets_has_a_way_out() {
         ),
         (certificate(CertificateError::Expired), "with -k"),
         (
+            certificate(CertificateError::Other(rustls::OtherError(Arc::new(
+                std::fmt::Error,
+            )))),
+            "--cacert FILE",
+        ),
+        (
+            rustls::Error::AlertReceived(AlertDescription::HandshakeFailure),
+            "wants a client",
+        ),
+        (
             rustls::Error::AlertReceived(AlertDescription::CertificateRequired),
             "--cert FILE --key FILE",
         ),

@@ -27,7 +27,7 @@ pub(super) struct Known {
     "it is X.509 version 1, which names no hosts: make one with a subjectAltName, as \
      `openssl x509 -req -extfile` does"
 )]
-struct VersionOne;
+pub(super) struct VersionOne;
 
 impl ServerCertVerifier for Known {
     fn verify_server_cert(
