@@ -43,6 +43,9 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     let spec = spec(flags)?;
     refuse::files_that_cannot_be_written(&flags.print)?;
     refuse::conditions_without_an_answer(flags, &spec)?;
+    if let Some(note) = refuse::crowded_threads(flags) {
+        output::note(&note);
+    }
     let endpoint = flags.print.metrics.map(Endpoint::open).transpose()?;
     let control = Arc::new(match &flags.print.log {
         Some(_) => Control::logging(log::LINES_MAX),

@@ -155,6 +155,17 @@ pub(super) fn absent_processors(flags: &LoadFlags) -> anyhow::Result<()> {
     }
 }
 
+/// What is said of more threads than processors: `-t 20` is a time in hey and ab.
+pub(super) fn crowded_threads(flags: &LoadFlags) -> Option<String> {
+    let (threads, processors) = (flags.pace.threads?, allowed_cpus().len());
+    (processors > 0 && threads as usize > processors && !flags.print.quiet).then(|| {
+        format!(
+            "-t {threads} means threads, of which {processors} can run at a time; a measured time is \
+             -d {threads}s, and a timeout --timeout {threads}s"
+        )
+    })
+}
+
 /// Refuses a source address for connections that have none.
 pub(super) fn source_of_a_unix_socket(flags: &LoadFlags) -> anyhow::Result<()> {
     match &flags.way.unix_socket {
