@@ -136,6 +136,8 @@ impl Reader {
 
     fn finish(mut self, files: &[Text<'_>]) -> Found {
         let mut paths = Vec::new();
+        // Entry points that no router is for come last: all that is asked there is not found.
+        let mut idle = Vec::new();
         for (name, entry) in &self.entries {
             let mut listener = entry.listener();
             let is_its = |router: &&Router| {
@@ -164,7 +166,12 @@ impl Reader {
                 (true, false) => vec![Protocol::H2, Protocol::H1Tls],
                 (false, _) => vec![Protocol::H1, Protocol::H2c],
             };
-            add(&mut self.found.listeners, listener);
+            let has_router = self.routers.values().any(|it| is_its(&it));
+            if has_router || self.routers.is_empty() || listener.kind != ListenerKind::Http {
+                add(&mut self.found.listeners, listener);
+            } else {
+                add(&mut idle, listener);
+            }
         }
         if let Some(place) = self.shows_itself.take() {
             let listener = Listener {
@@ -180,6 +187,7 @@ impl Reader {
         self.found
             .listeners
             .sort_by_key(|it| (it.kind == ListenerKind::Aside, it.place.line));
+        self.found.listeners.extend(idle);
         super::choose_paths(&mut self.found, paths);
         let problem = self.problem(files);
         self.found.problems.extend(problem);
@@ -315,6 +323,9 @@ api: { insecure: true }
         assert_eq!(found.path.as_deref(), Some("/api"));
         assert_eq!(found.upstreams[0].address, "http://10.0.0.1:80");
         assert_eq!(found.problems, []);
+        let plain = "entryPoints:\n  a: { address: ':80' }\n  b: { address: ':81' }\n";
+        let router = "http:\n  routers:\n    r: { rule: Path(`/x`), entryPoints: [b] }\n";
+        assert_eq!(of(&[plain, router]).choice(None).port, Some(81));
     }
 
     #[test]
