@@ -130,8 +130,12 @@ fn what_cannot_do_the_work_is_named_and_the_rest_is_measured() {
 #[test]
 fn a_server_that_turns_wrong_is_not_valid() {
     let scene = Scene::of("contender.caddy-default.answer.wrong = \"after\"");
-    scene.run(&SMOKE);
-    let report = scene.json(&["report", "record", "--format", "json"]);
+    scene
+        .run(&SMOKE)
+        .expect(4)
+        .prints("Nothing could be compared");
+    let report = ["report", "record", "--format", "json"];
+    let report = scene.run(&report).expect(4).json();
     let mut cells = report["cells"].as_array().unwrap().iter();
     let cell = cells
         .find(|cell| cell["contender"] == "caddy-default")
@@ -142,8 +146,11 @@ fn a_server_that_turns_wrong_is_not_valid() {
 #[test]
 fn a_server_that_is_silent_after_the_load_keeps_what_was_measured() {
     let scene = Scene::of("contender.caddy-default.answer.silent = true");
-    scene.run(&SMOKE).expect(0);
-    let report = scene.run(&["report", "record", "--full"]).expect(0);
+    scene
+        .run(&SMOKE)
+        .expect(4)
+        .prints("Nothing could be compared");
+    let report = scene.run(&["report", "record", "--full"]).expect(4);
     report.prints("caddy-default, synthetic, c5: slow to recover");
     let trials = scene.trials("record");
     let trial = trials

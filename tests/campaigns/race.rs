@@ -74,3 +74,97 @@ fn arguments_that_mean_nothing_are_refused_with_what_to_write() {
     }
     assert!(!scene.path("bakeoff-results").exists());
 }
+
+const CHANGING: [&str; 7] = [
+    "race", "--start", "fast", "--start", "slow", "--out", "record",
+];
+
+/// "Nothing could be compared" stood below two apps with an id in their pages, one of them twice as
+/// fast in every round.
+#[test]
+fn apps_whose_pages_change_are_ranked() {
+    let machine = "server.answer = { changes = true, body = '{\"id\":' }\n\
+                   contender.slow.rate = 5_000";
+    let scene = Scene::of(machine);
+    let ran = scene.run(&CHANGING).expect(0);
+    let ran = ran.says("its status and about its length are compared");
+    ran.prints("fast is faster than slow: 2x the requests/s")
+        .prints("the body changes from answer to answer");
+    let table = &scene.json(&["report", "record", "--format", "json"])["equivalence"][0];
+    assert_eq!(table["inequalities"].as_array().unwrap().len(), 0);
+    // Pages that differ in what stays of them are other pages.
+    let other = "\n[contender.slow.answer]\nbody = '<h1>busy</h1> '\nchanges = true";
+    let scene = Scene::of(&machine.replace("contender.slow.rate = 5_000", other));
+    let ran = scene.run(&CHANGING).says("they may do unequal work");
+    let words: Vec<&str> = ran.stdout.split_whitespace().collect();
+    assert!(words.join(" ").contains("body, SHA-256"), "{ran:#?}");
+}
+
+/// Three rounds without a control ended with more trust than eight with one.
+#[test]
+fn a_size_is_not_known_without_a_control() {
+    let scene = Scene::raced(&["--rounds", "3"]);
+    scene
+        .run(&["report", "record"])
+        .expect(0)
+        .prints("direction yes, size no")
+        .prints("no server was run twice");
+    let scene = Scene::raced(&["--rounds", "7"]);
+    let ran = scene.run(&["report", "record"]).expect(0);
+    ran.prints("direction yes, size yes");
+}
+
+/// What cannot be compared ends alike, whoever says it.
+#[test]
+fn nothing_compared_is_nothing_valid() {
+    let scene = Scene::of("server.machine.other_load = 0.2");
+    let race = ["race", "nginx", "caddy", "--out", "record"];
+    let said = "not a valid measurement: which one is faster is not known";
+    let nothing = |arguments: &[&str]| scene.run(arguments).expect(4).says(said);
+    nothing(&race).prints("Which one is faster is not known");
+    nothing(&["run", "--resume", "record"]);
+    for format in ["text", "json", "junit"] {
+        nothing(&["report", "record", "--format", format]);
+    }
+    nothing(&["run", "--resume", "record", "--fail-if", "failed>5%"]);
+    // Nor does a file of failures pass where a number can be looked at.
+    let scene = Scene::raced(&["--rounds", "1"]);
+    let junit = ["report", "record", "--format", "junit"];
+    let ran = scene.run(&junit).expect(4);
+    ran.says("2 test cases of the JUnit file failed");
+    scene.run(&["report", "record"]).expect(0);
+}
+
+#[test]
+fn the_last_lines_name_what_is_there() {
+    let scene = Scene::raced(&["--rounds", "2"]);
+    let report = ["report", "record"];
+    let ran = scene.run(&report).expect(0);
+    let ran = ran.prints("report: record/report.html");
+    let next = ran.stdout.lines().find(|line| line.starts_with("next: "));
+    assert!(next.unwrap().contains("  # about "), "{ran:#?}");
+    std::fs::remove_file(scene.path("record/report.html")).unwrap();
+    let ran = scene.run(&report).expect(0);
+    assert!(!ran.stdout.contains("report: "), "{ran:#?}");
+    let resumed = ["run", "--resume", "record", "--rounds", "3"];
+    scene.run(&resumed).says("(medians of 3 rounds)");
+}
+
+#[test]
+fn a_limit_of_the_servers_own_is_named() {
+    let limits = |config: &str| {
+        let scene = Scene::of(&format!(
+            "contender.nginx.work = {{ workers = 1, config = '''{config}''' }}"
+        ));
+        let race = ["race", "nginx", "caddy", "-c", "1000", "--out", "record"];
+        scene.run(&race);
+        scene.run(&["report", "record"]).stdout
+    };
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = words(&limits("events {\n worker_connections 512; }"));
+    let expected = "`worker_connections 512` (server.conf:2) lets it hold 512 connections at once, \
+                    and 1,000 clients need 1,000";
+    assert!(said.contains(expected), "{said}");
+    let said = limits("events {\n worker_connections 4096; }");
+    assert!(!said.contains("worker_connections"), "{said}");
+}

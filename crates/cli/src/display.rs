@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use bakeoff_conduct::{Event, Left};
-use bakeoff_plan::LoadModel;
+use bakeoff_plan::{CONTROL_MARK, LoadModel};
 use bakeoff_record::{Step, TrialEnd, TrialRecord, When};
 use bakeoff_report::view::LATE_S;
 use bakeoff_report::{Redaction, count, counted, digits, trimmed};
@@ -95,11 +95,13 @@ impl Display {
     fn show_changes(&mut self, record: &TrialRecord) {
         let changes = record.server.iter().flat_map(|it| &it.config_changes);
         for change in changes {
-            let key = (record.contender.clone(), change.file.clone(), change.line);
+            // A control is the contender once more.
+            let contender = record.contender.trim_end_matches(CONTROL_MARK);
+            let key = (contender.to_owned(), change.file.clone(), change.line);
             if self.shown.insert(key) {
                 let change = self.redaction.configuration(&change.on_one_line());
                 let change = without_trial_folders(&change);
-                self.note(&format!("{}: changed {change}", record.contender));
+                self.note(&format!("{contender}: changed {change}"));
             }
         }
     }

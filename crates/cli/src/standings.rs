@@ -122,7 +122,8 @@ impl Standings {
             }
             first = first.or(Some(middle));
         }
-        format!("{} {}", what(cell.is_open), parts.join(", "))
+        let what = what(cell.is_open);
+        format!("{what} {}{}", parts.join(", "), medians_of(cell.rounds()))
     }
 
     /// How the contenders stand in all cells, in one line; `None` where there is nothing to compare
@@ -158,13 +159,29 @@ impl Standings {
             parts.push(format!("{more} more"));
         }
         let what = what(is_open);
-        (!parts.is_empty()).then(|| format!("{what} against {base}: {}", parts.join(", ")))
+        let medians = medians_of(cells().map(Cell::rounds).max().unwrap_or(0));
+        let said =
+            |parts: &[String]| format!("{what} against {base}: {}{medians}", parts.join(", "));
+        (!parts.is_empty()).then(|| said(&parts))
     }
 }
 
 impl Cell {
     fn median(&self, contender: &str) -> Option<f64> {
         median(self.values.get(contender)?)
+    }
+
+    /// Rounds that a contender has a value of, at most.
+    fn rounds(&self) -> usize {
+        self.values.values().map(BTreeMap::len).max().unwrap_or(0)
+    }
+}
+
+/// What the numbers before it are, from the second round on.
+fn medians_of(rounds: usize) -> String {
+    match rounds {
+        0 | 1 => String::new(),
+        rounds => format!(" (medians of {rounds} rounds)"),
     }
 }
 

@@ -106,6 +106,20 @@ impl Seen {
         }
     }
 
+    /// What references answer where each contender is compared with itself: the same, if its text
+    /// is known. Without references no rate of a server with time to spare is ranked.
+    fn of_references(&self) -> Expected {
+        let expected = self.expected();
+        if expected.body.is_some() {
+            return expected;
+        }
+        Expected {
+            status: self.check.status,
+            known_by: KnownBy::Plan,
+            ..Expected::first_answer()
+        }
+    }
+
     /// Whether its body is as it is sent.
     fn is_plain(&self) -> bool {
         self.check.header("Content-Encoding").is_none()
@@ -192,11 +206,7 @@ pub(crate) fn learn(plan: &Plan, answers: &[(Pair, Answers)]) -> (Plan, Vec<Stri
                         body: sent.clone(),
                     });
                 }
-                Expected {
-                    status: first.check.status,
-                    known_by: KnownBy::Plan,
-                    ..Expected::first_answer()
-                }
+                first.of_references()
             };
             let workload = &mut learned.workloads[position];
             workload.requests = workload.requests.changed(index, |request| {

@@ -23,7 +23,7 @@ pub use bencher::bencher;
 pub use github::{github_bigger, github_smaller};
 pub use gobench::gobench;
 pub use hgrm::{HGRM_ENDING, HGRM_MARK, HgrmFile, hgrm};
-pub use junit::junit;
+pub use junit::{junit, junit_failures};
 pub use openmetrics::openmetrics;
 pub use otava::{otava, otava_holes};
 pub use summary::summary;

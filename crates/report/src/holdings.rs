@@ -9,8 +9,8 @@ use crate::redaction::Redacted;
 const NAMES_MOST: usize = 4;
 
 /// What texts of configuration files and values of headers the record holds, and how many values
-/// of them are taken for secrets.
-pub fn holdings(redacted: &Redacted) -> String {
+/// of them are taken for secrets; `None` where it holds none.
+pub fn holdings(redacted: &Redacted) -> Option<String> {
     let record = redacted.record();
     let mut files = BTreeSet::new();
     let mut sent = BTreeSet::new();
@@ -40,14 +40,25 @@ pub fn holdings(redacted: &Redacted) -> String {
             count(n as u64)
         ),
     };
-    format!(
-        "the record holds the text of {}{}, {}{} and {}; {secrets}",
-        counted(files.len() as u64, "configuration file"),
-        listed(&names),
-        counted(asked.len() as u64, "request header"),
-        listed(&asked),
-        counted(sent.len() as u64, "header") + " of answers",
-    )
+    let kinds = [
+        (
+            files.len(),
+            "the text of ",
+            "configuration file",
+            listed(&names),
+        ),
+        (asked.len(), "", "request header", listed(&asked)),
+        (sent.len(), "", "header", " of answers".to_owned()),
+    ];
+    let held = kinds.into_iter().filter(|(n, ..)| *n > 0);
+    let held = held.map(|(n, of, noun, which)| format!("{of}{}{which}", counted(n as u64, noun)));
+    let held: Vec<String> = held.collect();
+    let (last, others) = held.split_last()?;
+    let held = match others {
+        [] => last.clone(),
+        others => format!("{} and {last}", others.join(", ")),
+    };
+    Some(format!("the record holds {held}; {secrets}"))
 }
 
 /// ` (a, b and 3 more)`; nothing where there is no name.

@@ -55,7 +55,7 @@ pub use conditions::{Conditions, conditions_of, conditions_of_load};
 pub use csv::{csv, quoted as csv_field};
 pub use export::{
     HGRM_ENDING, HGRM_MARK, HgrmFile, bencher, exported, github_bigger, github_smaller, gobench,
-    hgrm, junit, openmetrics, otava, otava_holes, summary,
+    hgrm, junit, junit_failures, openmetrics, otava, otava_holes, summary,
 };
 pub use find::{
     BoundsTrust, CurveRow, Disturbed, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow,

@@ -19,8 +19,8 @@ use crate::view::{RatioRow, RatioTable, Report, Tone};
 use ratios::Drawn;
 use values::values;
 
-/// Most lines of the answer.
-const LINES_MOST: usize = 30;
+/// Most lines of the answer: who prints it adds where its page is.
+const LINES_MOST: usize = 29;
 /// Most lines of findings.
 const FINDING_LINES_MOST: usize = 8;
 /// Lines of findings that there is always room for.
@@ -170,14 +170,16 @@ fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<Strin
     let section = crate::document::findings_of(report);
     let grades = report.answer.findings.iter().map(|finding| finding.grade);
     let mut grades = grades.map(Some).chain(std::iter::repeat(None));
-    let total = section.len();
-    for (reported, line) in section.iter().enumerate() {
+    let total = section.iter().filter(|line| line.depth == 0).count();
+    let entries = section.chunk_by(|_, next| next.depth > 0);
+    for (reported, entry) in entries.enumerate() {
         let grade = grades.next().flatten();
-        let rows = folded(&line.text, "", options.width);
+        let rows = folded(&entry[0].text, "", options.width);
+        let below = below(&entry[1..], options);
         let rest = total - reported;
         // The line that counts the rest needs room too.
         let room = most - usize::from(rest > 1);
-        if reported > 0 && lines.len() + rows.len() > room {
+        if reported > 0 && lines.len() + rows.len() + below.len() > room {
             let noun = if rest == 1 { "finding" } else { "findings" };
             lines.push(format!("{rest} more {noun}: --full"));
             break;
@@ -187,6 +189,7 @@ fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<Strin
             _ => Paint::None,
         };
         lines.extend(rows.iter().map(|line| paint.on(line, options.colour)));
+        lines.extend(below);
     }
     let late = crate::document::late_of(report);
     let shown = if options.full { late.len() } else { LATE_MOST };
@@ -203,7 +206,19 @@ fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<Strin
     lines
 }
 
-/// How far to trust it, the next commands, the report's path.
+/// What belongs to a line above.
+fn below(lines: &[Line], options: TextOptions<'_>) -> Vec<String> {
+    let drawn = lines.iter().flat_map(|line| {
+        let text = format!("  {}{}", tone_mark(line.tone), line.text);
+        let paint = line.tone.map_or(Paint::None, tone_paint);
+        let rows = folded(&text, "    ", options.width);
+        rows.into_iter()
+            .map(move |row| paint.on(&row, options.colour))
+    });
+    drawn.collect()
+}
+
+/// How far to trust it, and the next commands.
 fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<String> {
     let reasons = document.section("trust").into_iter();
     let reasons: Vec<_> = reasons
@@ -247,12 +262,6 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
     let next = next.iter();
     let next = next.filter(|line| !(options.full && line.ends_with("--full")));
     lines.extend(next.map(|line| format!("next: {line}")));
-    if let Some(record) = own.as_deref() {
-        lines.push(format!(
-            "report: {}/report.html",
-            record.trim_end_matches('/')
-        ));
-    }
     lines
 }
 

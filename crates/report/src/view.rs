@@ -49,6 +49,7 @@ pub use h2load::{H2load, Spread};
 pub use late::LATE_S;
 pub use links::Link;
 pub use lost::{Lost, LostCell};
+pub use no_finding::NoFinding;
 pub use series::{Curve, Processes, Throughput, Tree};
 pub use trial::{Server, Text, Trial};
 pub use vegeta::{Amount, Attacked, Duration, Latencies, Vegeta};

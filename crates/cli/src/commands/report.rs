@@ -3,11 +3,11 @@
 mod files;
 
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bakeoff_record::Record;
 use bakeoff_report::{
-    FindReport, MarkdownOptions, OverloadReport, Redacted, Report, TextOptions, Verdict,
+    FindReport, MarkdownOptions, OverloadReport, Redacted, Report, TextOptions, Verdict, plain,
 };
 use clap::ValueEnum;
 
@@ -30,6 +30,7 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
         full: flags.full || flags.diffs,
         diffs: flags.diffs,
         record: flags.record.display().to_string(),
+        page: Some(flags.record.join(PAGE_FILE)).filter(|page| page.is_file()),
         needed_again: None,
         is_printed: flags.output.is_none(),
     };
@@ -40,7 +41,39 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
     }
     let text = report.shown(&shown)?;
     output::document_to(flags.output.as_deref(), &text)?;
-    Ok(gaps(&report, flags.format))
+    Ok(ending(&report, flags.format))
+}
+
+/// What a report that is drawn again ends with: what the campaign ended with, where it has no
+/// answer.
+fn ending(report: &Drawn, format: Format) -> u8 {
+    let code = gaps(report, format);
+    if let (exit::DONE, Drawn::Rounds(report)) = (code, report)
+        && let Some(why) = no_answer(report).or_else(|| failures(report, format))
+    {
+        output::note(&format!("not a valid measurement: {why}"));
+        return exit::NOT_VALID;
+    }
+    code
+}
+
+/// Why what was asked has no answer, as the report says it.
+pub(super) fn no_answer(report: &Report) -> Option<String> {
+    let no_finding = report.answer.no_finding.as_ref();
+    let text = no_finding.filter(|it| it.is_no_answer())?.text();
+    let mut letters = text.trim_end_matches('.').chars();
+    let first = letters.next().map(|first| first.to_ascii_lowercase());
+    Some(first.into_iter().chain(letters).collect())
+}
+
+/// That a file of verdicts holds failures, so that no build passes by its exit code alone.
+pub(super) fn failures(report: &Report, format: Format) -> Option<String> {
+    let count = match format {
+        Format::Junit => bakeoff_report::junit_failures(report),
+        _ => 0,
+    };
+    let counted = bakeoff_report::counted(count as u64, "test case");
+    (count > 0).then(|| format!("{counted} of the JUnit file failed"))
 }
 
 /// Says what a file for another tool lacks; 4 where no number stands in it.
@@ -198,6 +231,8 @@ pub(crate) struct Shown {
     pub(crate) diffs: bool,
     /// The record folder as the user would name it.
     pub(crate) record: String,
+    /// Its page, where there is one.
+    pub(crate) page: Option<PathBuf>,
     /// Flags that going on with it takes; `None` where they are not known.
     pub(crate) needed_again: Option<String>,
     /// Whether it goes to standard output, whose terminal a text then suits.
@@ -231,7 +266,11 @@ pub(super) fn text_options_of(is_printed: bool) -> TextOptions<'static> {
 /// A report in a format.
 pub(crate) fn draw(report: &Report, shown: &Shown) -> anyhow::Result<String> {
     Ok(match shown.format {
-        Format::Text => bakeoff_report::text(report, text_options(shown)),
+        Format::Text => {
+            let page = shown.page.iter();
+            let page = page.map(|page| format!("report: {}\n", plain(&page.display().to_string())));
+            bakeoff_report::text(report, text_options(shown)) + &page.collect::<String>()
+        }
         Format::Html => bakeoff_report::html(report),
         Format::Md => bakeoff_report::markdown(report, MarkdownOptions { full: shown.full }),
         Format::Csv => bakeoff_report::csv(report),

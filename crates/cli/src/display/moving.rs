@@ -22,7 +22,8 @@ pub(super) struct Moving {
 impl Moving {
     pub(super) fn new(standings: Standings) -> Self {
         let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}");
-        let bar = ProgressBar::new(0);
+        // A bar of a known length of 0 is drawn full.
+        let bar = ProgressBar::no_length();
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Self {
             bar,

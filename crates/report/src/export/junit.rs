@@ -37,6 +37,15 @@ pub fn junit(report: &Report) -> String {
     out
 }
 
+/// Failures and errors of the JUnit file.
+pub fn junit_failures(report: &Report) -> usize {
+    let cells = report.cells.iter().filter(|cell| cell.is_contender());
+    let verdicts = cells.map(|cell| cell.verdict.verdict);
+    verdicts
+        .filter(|verdict| is_weak(*verdict) || *verdict == Verdict::Failed)
+        .count()
+}
+
 fn is_weak(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Suspect | Verdict::Invalid)
 }

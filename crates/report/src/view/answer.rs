@@ -15,7 +15,7 @@ use super::cell::Cell;
 use super::comparison::sign;
 use super::failing::failing;
 use super::late::late;
-use super::no_finding::no_finding;
+use super::no_finding::{NoFinding, no_finding};
 
 /// The command that goes on with a record.
 const GO_ON: &str = "bakeoff run --resume RECORD";
@@ -28,7 +28,8 @@ pub struct Answer {
     /// What holds over several cells, most important first.
     pub findings: Vec<Finding>,
     /// Why there is no finding, in a sentence; null where there is one.
-    pub no_finding: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub no_finding: Option<NoFinding>,
     /// Contenders' cells that were not measured, whose server died, or whose answers failed or
     /// were wrong, a sentence each, and one for a campaign that was broken off. Where there is
     /// none, what cannot be decided takes more rounds or a quieter machine.
@@ -42,6 +43,9 @@ pub struct Answer {
     /// Command lines that come next; `RECORD` stands for the record folder, and `FILE` for the
     /// file of hosts that it was measured with.
     pub next: Vec<String>,
+    /// About how long going on with the record takes, seconds, by what its rounds took; null where
+    /// nothing goes on.
+    pub next_takes_s: Option<f64>,
     /// Name of the record folder, without the folders that it is in; null where it is not known.
     pub record: Option<String>,
     /// How far two runs of one and the same server are apart, by metric.
@@ -53,12 +57,18 @@ impl Answer {
     /// that going on with it takes, where they are known.
     pub(crate) fn commands(&self, record: &str, needed_again: Option<&str>) -> Vec<String> {
         let record = shell_word(record);
+        // A shell reads no more from there on.
+        let takes = self
+            .next_takes_s
+            .map(|takes_s| format!("  # {}", about(takes_s)));
+        let takes = takes.unwrap_or_default();
         let named = |line: &String| match (line.starts_with(GO_ON), needed_again) {
             (true, Some(flags)) => {
                 let line = line.replace(HOSTS_FILE, "").replace("RECORD", &record);
-                format!("{line}{flags}")
+                format!("{line}{flags}{takes}")
             }
-            _ => line.replace("RECORD", &record),
+            (true, None) => line.replace("RECORD", &record) + &takes,
+            (false, _) => line.replace("RECORD", &record),
         };
         self.next.iter().map(named).collect()
     }
@@ -132,6 +142,7 @@ pub(super) fn draw(
     let table = |metric: &Metric| table(*metric, &all);
     let planned = record.plan.contenders.len();
     let without = || no_finding(planned, cells, &judged.comparisons);
+    let (next, next_takes_s) = next(record, judged);
     Answer {
         findings: judged.findings.clone(),
         no_finding: judged.findings.is_empty().then(without),
@@ -139,7 +150,8 @@ pub(super) fn draw(
         late: late(cells),
         tables: tables.iter().filter_map(table).collect(),
         trust: judged.trust.clone(),
-        next: next(record, judged),
+        next,
+        next_takes_s,
         record: None,
         floors: judged.floors.clone(),
     }
@@ -294,8 +306,10 @@ fn mark(conclusion: Conclusion) -> &'static str {
 /// More rounds where they would decide something and are worth it, or make up for spoiled ones, and
 /// the rest of a campaign that has nothing to say yet, where the record can go on; and the tables
 /// behind the answer.
-fn next(record: &Record, judged: &Judged<'_>) -> Vec<String> {
-    let mut next = Vec::new();
+///
+/// With what going on takes, seconds.
+fn next(record: &Record, judged: &Judged<'_>) -> (Vec<String>, Option<f64>) {
+    let (mut next, mut takes_s) = (Vec::new(), None);
     let decide = More::of(&judged.comparisons).rounds;
     let rounds = decide.max(judged.rounds_enough);
     let rounds = rounds.filter(|_| !record.is_copy);
@@ -306,9 +320,29 @@ fn next(record: &Record, judged: &Judged<'_>) -> Vec<String> {
         let on_hosts = trials.any(|trial| trial.hosts.is_some());
         let hosts = if on_hosts { HOSTS_FILE } else { "" };
         next.push(format!("{GO_ON}{asked}{hosts}"));
+        let rounds = rounds.unwrap_or(0).max(record.plan.rounds_at_least());
+        takes_s = round_s(record)
+            .map(|each| each * f64::from(rounds - record.rounds_begun().min(rounds)));
     }
     next.push("bakeoff report RECORD --full".to_owned());
-    next
+    (next, takes_s.filter(|takes_s| *takes_s > 0.0))
+}
+
+/// What a round took so far, seconds.
+fn round_s(record: &Record) -> Option<f64> {
+    let begun = Some(record.rounds_begun()).filter(|begun| *begun > 0)?;
+    let steps = record.trials.iter().flat_map(|trial| &trial.steps);
+    let all_s: f64 = steps.map(|step| step.took_s).sum();
+    Some(all_s / f64::from(begun))
+}
+
+/// `about 40 s`, `about 7 min`, `about 2.5 h`.
+fn about(time_s: f64) -> String {
+    match time_s {
+        s if s < 90.0 => format!("about {s:.0} s"),
+        s if s < 5400.0 => format!("about {:.0} min", s / 60.0),
+        s => format!("about {:.1} h", s / 3600.0),
+    }
 }
 
 /// Whether there is no finding while a contender still waits for its first trial.

@@ -328,7 +328,8 @@ fn a_campaign_without_a_rule_awaits_what_its_own_rounds_can_bring() {
 #[track_caller]
 fn without_finding(record: &Record) -> String {
     let report = view(record);
-    let why = report.answer.no_finding.clone().expect("nothing is found");
+    let why = report.answer.no_finding.as_ref().expect("nothing is found");
+    let why = why.text();
     let options = TextOptions {
         width: 200,
         colour: false,

@@ -351,7 +351,7 @@ fn bodies_keep_their_length() {
 
 #[test]
 fn a_record_says_what_it_holds() {
-    let line = holdings(&Redacted::hidden(with_secrets()));
+    let line = holdings(&Redacted::hidden(with_secrets())).expect("it holds some");
     assert!(!line.contains('\n') && !line.contains("PLANTED"), "{line}");
     for part in [
         "the record holds the text of 8 configuration files",
@@ -360,8 +360,19 @@ fn a_record_says_what_it_holds() {
     ] {
         assert!(line.contains(part), "{part}: {line}");
     }
-    let line = holdings(&Redacted::hidden(bakeoff_testing::record_of_rounds(1)));
+    let mut record = bakeoff_testing::record_of_rounds(1);
+    let line = holdings(&Redacted::hidden(record.clone())).expect("it holds some");
     assert!(line.ends_with("; no value in it looks secret"), "{line}");
+    for trial in &mut record.trials {
+        trial.server = None;
+    }
+    let line = holdings(&Redacted::hidden(record.clone())).expect("it holds headers");
+    assert!(
+        line.starts_with("the record holds ") && !line.contains(" 0 "),
+        "{line}"
+    );
+    record.trials.clear();
+    assert_eq!(holdings(&Redacted::hidden(record)), None);
 }
 
 /// Every file below a folder.

@@ -5,18 +5,23 @@ use std::collections::BTreeMap;
 use bakeoff_report::Report;
 
 use crate::commands::report;
+use crate::flags::Format;
 use crate::{exit, output};
 
 /// The exit code of a campaign that was carried out to its end; where it is 4, the last line says
 /// why.
-pub(super) fn print(report: &Report, strict: bool) -> u8 {
-    let why = match (why(report), report::exit_code(report, strict)) {
+pub(super) fn print(report: &Report, strict: bool, format: Format) -> u8 {
+    let said = why(report).or_else(|| report::no_answer(report));
+    let why = match (said, report::exit_code(report, strict)) {
         (Some(why), _) => why,
         (None, exit::NOT_VALID) if strict => "not every cell is valid, as --strict asks".to_owned(),
         (None, exit::NOT_VALID) => {
             "no rate, latency or CPU time of any contender can be relied on".to_owned()
         }
-        (None, code) => return code,
+        (None, code) => match report::failures(report, format) {
+            Some(why) => why,
+            None => return code,
+        },
     };
     output::note(&format!("not a valid measurement: {why}"));
     exit::NOT_VALID

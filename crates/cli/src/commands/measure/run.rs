@@ -311,8 +311,8 @@ fn folder(
 /// What was measured, and whether there was room for its page.
 struct Written {
     report: Drawn,
-    /// What the record holds, in a line.
-    holdings: String,
+    /// What the record holds that somebody may not want to give away, in a line.
+    holdings: Option<String>,
     page: anyhow::Result<()>,
 }
 
@@ -323,16 +323,17 @@ fn finish(destination: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::
         holdings,
         page,
     } = write_report(path, destination.show_secrets)?;
-    let printed = print(&report, destination, path, &ended.needed_again);
+    let has_page = page.is_ok();
+    let printed = print(&report, destination, (path, has_page), &ended.needed_again);
     if ended.end != CampaignEnd::Interrupted {
         // A terminal that was closed may be what interrupted it.
         printed?;
     }
-    if destination.format != Format::Text && page.is_ok() {
-        // The text ends with it.
+    let is_in_text = destination.format == Format::Text && matches!(report, Drawn::Rounds(_));
+    if !is_in_text && has_page {
         output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
     }
-    output::note(&holdings);
+    holdings.iter().for_each(|held| output::note(held));
     if let Some((said, code)) = ended.cut_short() {
         output::note(&said);
         return Ok(code);
@@ -352,7 +353,7 @@ fn finish(destination: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::
     page?;
     match &report {
         Drawn::Rounds(report) => {
-            let otherwise = ending::print(report, destination.strict);
+            let otherwise = ending::print(report, destination.strict, destination.format);
             destination.gated.conclude(path, otherwise)
         }
         Drawn::Search(report) => Ok(find::ending(report, destination.strict)),
@@ -476,11 +477,10 @@ fn write_report(path: &Path, show_secrets: bool) -> anyhow::Result<Written> {
              {record}` shows them"
         )
     });
-    let holdings = format!(
-        "{}; `bakeoff report {} --share DIR` writes a copy without them",
-        bakeoff_report::holdings(&redacted),
-        shell_path(path)
-    );
+    let holdings = bakeoff_report::holdings(&redacted).map(|held| {
+        let record = shell_path(path);
+        format!("{held}; `bakeoff report {record} --share DIR` writes a copy without them")
+    });
     Ok(Written {
         report,
         holdings,
@@ -491,7 +491,7 @@ fn write_report(path: &Path, show_secrets: bool) -> anyhow::Result<Written> {
 fn print(
     report: &Drawn,
     destination: &Destination,
-    record: &Path,
+    (record, has_page): (&Path, bool),
     needed_again: &str,
 ) -> anyhow::Result<()> {
     let shown = report::Shown {
@@ -499,6 +499,7 @@ fn print(
         full: destination.full,
         diffs: false,
         record: record.display().to_string(),
+        page: has_page.then(|| record.join(PAGE_FILE)),
         needed_again: Some(needed_again.to_owned()),
         is_printed: true,
     };
