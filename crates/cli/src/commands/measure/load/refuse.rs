@@ -160,8 +160,8 @@ pub(super) fn crowded_threads(flags: &LoadFlags) -> Option<String> {
     let (threads, processors) = (flags.pace.threads?, allowed_cpus().len());
     (processors > 0 && threads as usize > processors && !flags.print.quiet).then(|| {
         format!(
-            "-t {threads} means threads, of which {processors} can run at a time; a measured time is \
-             -d {threads}s, and a timeout --timeout {threads}s"
+            "-t {threads} means threads, of which {processors} can run at a time; a measured time \
+             is -d {threads}s, and a timeout --timeout {threads}s"
         )
     })
 }
