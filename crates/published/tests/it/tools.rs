@@ -25,7 +25,8 @@ fn mean_and_max(row: &Row) -> (Option<f64>, Option<f64>) {
 }
 
 const HEY: &str = "\nSummary:\n  Total:\t10.0100 secs\n  Slowest:\t0.0500 secs\n  \
-                   Fastest:\t0.0002 secs\n  Average:\t0.0050 secs\n  Requests/sec:\t1998.0020\n  \n  \
+                   Fastest:\t0.0002 secs\n  Average:\t0.0050 secs\n  Requests/sec:\t1998.0020\n  \
+                   \n  \
                    Total data:\t200000 bytes\n  Size/request:\t10 bytes\n\n\
                    Response time histogram:\n  0.000 [1]\t|\n  0.050 [19999]\t|■■\n\n\n\
                    Latency distribution:\n  50% in 0.0040 secs\n  99%% in 0.0210 secs\n\n\
@@ -156,7 +157,8 @@ fn bombardier_is_read_as_json_and_as_text() {
     assert_eq!(quantiles(&row), [(0.5, 1e6), (0.99, 9e6)]);
     let text = "Bombarding http://a/ for 10s using 125 connection(s)\n[====] 10s\nDone!\n\
                 Statistics        Avg      Stdev        Max\n  Reqs/sec      4010.50     300.00    \
-                5000.00\n  Latency        1.90ms     2.10ms    40.00ms\n  Latency Distribution\n     \
+                5000.00\n  Latency        1.90ms     2.10ms    40.00ms\n  \
+                Latency Distribution\n     \
                 50%     1.00ms\n     99%     9.00ms\n  HTTP codes:\n    1xx - 0, 2xx - 39000, \
                 3xx - 0, 4xx - 0, 5xx - 900\n    others - 100\n  Errors:\n    \
                 dial tcp: refused - 100\n  Throughput:     1.00MB/s\n";
@@ -224,7 +226,8 @@ fn the_console_of_k6_is_read_in_both_layouts() {
             "     {checks}\n     data_received..................: 5.9 MB  295 kB/s\n   \
              ✓ http_req_duration..............: avg=1.17ms min=264.58µs med=798µs max=1m2s \
              p(90)=2.08ms p(95)=3.06ms\n       { }\
-             http_req_failed................: {failed}\n     http_reqs......................: 48450 \
+             http_req_failed................: {failed}\n     \
+             http_reqs......................: 48450 \
              2422.5/s\n     iteration_duration.............: avg=2ms min=1ms\n     \
              iterations.....................: 48450 2422.5/s\n     \
              vus............................: 5       min=5      max=5\n     \
@@ -279,7 +282,8 @@ fn the_text_of_vegeta_is_its_document() {
                 Bytes In      [total, mean]                     100000, 20.00\n\
                 Bytes Out     [total, mean]                     0, 0.00\n\
                 Success       [ratio]                           99.90%\n\
-                Status Codes  [code:count]                      0:2  200:4995  503:3  \nError Set:\n";
+                Status Codes  [code:count]                      0:2  200:4995  503:3  \n\
+                Error Set:\n";
     let row = only(text, Format::Vegeta);
     assert_eq!(ended_and_failed(&row), (Some(5000.0), Some(5.0)));
     assert_eq!(
