@@ -382,19 +382,18 @@ fn ratio_of<'r>(report: &'r Report, cell: &Cell, metric: Metric) -> Option<&'r R
     (cell.is_contender() && found.contender != table.baseline).then_some(found)
 }
 
-/// The verdict in a word where it is one for all numbers; else what is not valid. The numbers in
-/// brackets are those of the notes.
+/// The verdict in a word where it is the same for all numbers; else what is not valid. The
+/// numbers in brackets are those of the notes.
 fn verdict(cell: &Cell) -> Field {
     let worst = cell.verdict.verdict;
     let of = |number: &Number| cell.verdicts.of(*number);
-    let weak: Vec<Number> = Number::ALL
-        .into_iter()
-        .filter(|number| of(number) != Verdict::Valid)
-        .collect();
     let mut text = worst.name().to_owned();
-    if worst <= Verdict::Invalid && weak.len() < Number::ALL.len() && !weak.is_empty() {
-        let parts: Vec<String> = weak
+    let alike = Number::ALL.iter().all(|number| of(number) == worst);
+    if worst <= Verdict::Invalid && !alike {
+        let weak = Number::ALL
             .iter()
+            .filter(|number| of(number) != Verdict::Valid);
+        let parts: Vec<String> = weak
             .map(|number| {
                 let own = of(number);
                 let name = number.name();

@@ -167,19 +167,13 @@ fn shares(notes: &[Note]) -> Vec<Sentence> {
             } else {
                 Tone::Warning
             };
-            let first = &note.cells[0];
-            let more = match note.cells.len() - 1 {
-                0 => String::new(),
-                1 => " One more cell likewise.".into(),
-                more => format!(" {more} more cells likewise."),
-            };
-            let text = format!(
-                "{}: {}, {}, {}: {}.{more}",
-                note.code, first.contender, first.workload, first.load, first.text
-            );
             Sentence {
                 tone,
-                text,
+                text: format!(
+                    "{}: {}",
+                    note.code,
+                    once(&note.cells[0], note.cells.len() - 1)
+                ),
                 note: Some(note.number),
             }
         })
@@ -225,27 +219,43 @@ fn lower_bounds(cells: &[Cell]) -> Option<Sentence> {
     })
 }
 
-/// What must be known and takes nothing away; what the machine lays on all cells, said once.
+/// What must be known and takes nothing away, each fact once with a count of its cells.
 fn facts(notes: &[Note]) -> Vec<Sentence> {
-    let mut sentences: Vec<Sentence> = Vec::new();
+    let mut facts: Vec<(Code, &NotedCell, usize)> = Vec::new();
     for note in notes.iter().filter(|note| note.level == Level::Note) {
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        // These codes stand for several facts; a check's text differs by its figures alone.
+        let by_text = matches!(note.code, OF_THE_MACHINE | Code::Warning);
         for cell in &note.cells {
-            if seen.insert(&cell.text) && sentences.len() < SPELLED_OUT {
-                let (whom, text) = (&cell.contender, &cell.text);
-                let text = match note.code {
-                    OF_THE_MACHINE => format!("{}.", upper_first(text)),
-                    _ => format!("{whom}, {}, {}: {text}.", cell.workload, cell.load),
-                };
-                sentences.push(Sentence {
-                    tone: Tone::Note,
-                    text,
-                    note: None,
-                });
+            let known = facts.iter_mut().find(|(code, first, _)| {
+                *code == note.code && (!by_text || first.text == cell.text)
+            });
+            match known {
+                Some((_, _, more)) => *more += 1,
+                None => facts.push((note.code, cell, 0)),
             }
         }
     }
-    sentences
+    let sentence = |(code, cell, more): (Code, &NotedCell, usize)| Sentence {
+        tone: Tone::Note,
+        text: match code {
+            OF_THE_MACHINE => format!("{}.", upper_first(&cell.text)),
+            _ => once(cell, more),
+        },
+        note: None,
+    };
+    facts.into_iter().take(SPELLED_OUT).map(sentence).collect()
+}
+
+/// What was seen in a cell, and in how many more.
+fn once(cell: &NotedCell, more: usize) -> String {
+    let more = match more {
+        0 => String::new(),
+        1 => " One more cell likewise.".into(),
+        more => format!(" {more} more cells likewise."),
+    };
+    let (contender, workload, load, text) =
+        (&cell.contender, &cell.workload, &cell.load, &cell.text);
+    format!("{contender}, {workload}, {load}: {text}.{more}")
 }
 
 fn upper_first(text: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_audit::{Check, Judgement, Level, Verdict};
+use bakeoff_audit::{Check, Judgement, Level, Verdict, Verdicts};
 use bakeoff_record::{
     AnswerCheck, Bytes, Connections, ContenderKind, Disturbance, EngineUsage, LoadResult,
     Negotiated, OriginCounts, Pinned, Requests, ServerFacts, StepTime, StopFacts, TrialEnd,
@@ -44,6 +44,8 @@ pub struct Trial {
     pub end: TrialEnd,
     /// The worst of the verdicts on its numbers.
     pub verdict: Verdict,
+    /// Whether each of its numbers can be believed.
+    pub verdicts: Verdicts,
     /// Checks that did not pass, worst first.
     pub checks: Vec<Check>,
     /// Codes of the checks that passed.
@@ -157,6 +159,7 @@ pub(super) fn draw(
         started_at: trial.started_at.clone(),
         end: trial.end.clone(),
         verdict: judgement.verdict,
+        verdicts: judgement.verdicts,
         checks,
         passed: passed.into_iter().map(|check| check.code.name()).collect(),
         values: Measure::ALL.into_iter().filter_map(value).collect(),
