@@ -1,5 +1,5 @@
 // The report as a reader meets it: opened from a file, in a browser without a network.
-// Run with REPORT, REPORT_H3, REPORT_CONSTANT and REPORT_HOSTS, paths of pages made by the example
+// Run with REPORT, REPORT_ANSWER, REPORT_H3, REPORT_CONSTANT and REPORT_HOSTS, made by the example
 // `synthetic_report`: see run.sh, which makes those of the other files too.
 
 import assert from "node:assert/strict";
@@ -380,6 +380,124 @@ test("links between hosts are shown with both measurements, and only where there
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `the page is ${wide} pixels wide at ${width}`);
     assert.deepEqual(seen.errors, []);
+    await context.close();
+  }
+});
+
+/** The overview's fields as its CSV has them: names of columns, then rows. */
+async function overviewSaved(page) {
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.click('.csv[aria-label="Save as CSV: Overview"]'),
+  ]);
+  const lines = (await readFile(await download.path())).toString().trimEnd().split("\r\n");
+  return lines.map((line) => line.split(","));
+}
+
+test("the overview has the p99 where the load makes the rate, under short headings", async () => {
+  const { context, page } = await open(browser, {}, "REPORT_ANSWER");
+  const heads = page.locator("table.overview thead tr:last-child th");
+  assert.deepEqual((await heads.allTextContents()).slice(0, 3), [
+    "10 c req/s",
+    "200 c req/s",
+    "4,000/s p99 ms",
+  ]);
+  const poisson = heads.nth(2).locator("button");
+  assert.equal(await poisson.getAttribute("title"), "4,000 requests/s, Poisson, 50 clients");
+  const [names, first] = await overviewSaved(page);
+  assert.equal(names[0], "contender");
+  await poisson.click();
+  const shown = page.locator('#table tr[data-contender="nginx-default"] td').nth(3);
+  assert.equal(Number(first[3]), Number(await shown.getAttribute("data-value")), "both are the p99");
+  const trial = page.locator(".trials > details > summary .muted").first();
+  assert.match(await trial.textContent(), /^ p99 [\d.]+ [µm]s$/);
+  await context.close();
+});
+
+test("loads of one rate keep names that tell them apart", async () => {
+  const { context, page } = await open(browser, {}, "REPORT_CONSTANT");
+  const heads = await page.locator("table.overview thead button").allTextContents();
+  assert.deepEqual(heads.slice(0, 2), ["r500-c10-n2500", "r500-c200"]);
+  await context.close();
+});
+
+test("a number's own verdict is what its dot and its trial say", async () => {
+  const own = (report) => {
+    const weak = { rate: "valid", latency: "invalid", cpu: "suspect", memory: "suspect", counts: "suspect" };
+    const [cell] = report.cells;
+    Object.assign(cell, { verdicts: weak, verdict: { ...cell.verdict, verdict: "invalid" } });
+    const [trial, other] = report.trials.filter(
+      (it) =>
+        it.contender === cell.contender && it.workload === cell.workload && it.load === cell.load,
+    );
+    Object.assign(trial, { verdict: "invalid", verdicts: { ...weak, rate: "suspect" } });
+    const all = Object.fromEntries(Object.keys(weak).map((name) => [name, "invalid"]));
+    Object.assign(other, { verdict: "invalid", verdicts: all });
+  };
+  const { context, page } = await openChanged(browser, {}, "REPORT", own);
+  const dot = page.locator("table.overview tbody .dot").first();
+  assert.equal(await dot.getAttribute("data-verdict"), "valid", "the rate can be used");
+  const verdicts = await page.locator(".trials > details > summary .verdict").allTextContents();
+  assert.equal(verdicts[0], "invalid: rate suspect, latency, cpu suspect, memory suspect, counts suspect");
+  assert.equal(verdicts[1], "invalid", "all of them");
+  await context.close();
+});
+
+test("trials name the numbers that are not valid, and which check says so", async () => {
+  const { context, page } = await open(browser, {}, "REPORT_ANSWER");
+  const trial = page.locator('.trials > details[data-trial="r1-nginx-optimized-synthetic-c10"]');
+  await trial.locator("> summary").click();
+  assert.equal(await trial.locator("> summary .verdict").textContent(), "suspect: latency, rate");
+  const checks = await trial.locator(".checks li").allTextContents();
+  assert.match(checks[0], /^generator-ceiling \(R10\) latency, rate: /);
+  await context.close();
+});
+
+test("a note is told once, with the number of its cells", async () => {
+  const { context, page } = await open(browser, {}, "REPORT_ANSWER");
+  const note = page.locator("#note-1");
+  assert.match(await note.textContent(), /^\[1\] generator-ceiling R10, suspect in 2 cells/);
+  assert.equal(await note.locator("> ul > li").count(), 1);
+  assert.equal(await note.locator("summary").textContent(), "1 more cell");
+  assert.equal(await note.locator("details li").count(), 1);
+  const known = await page.locator(".believe > .summary li").allTextContents();
+  const shared = known.filter((one) => one.includes("shared-cores"));
+  assert.equal(shared.length, 1);
+  assert.match(shared[0], /\d+ more cells likewise\.$/);
+  await context.close();
+});
+
+test("no badge is green where the direction cannot be trusted", async () => {
+  const doubt = (report) => (report.answer.trust.direction = false);
+  for (const [change, grade] of [
+    [doubt, "not-shown"],
+    [() => {}, "shown"],
+  ]) {
+    const { context, page } = await openChanged(browser, {}, "REPORT_ANSWER", change);
+    assert.equal(await page.locator(".badge").first().getAttribute("data-grade"), grade);
+    await context.close();
+  }
+});
+
+test("the bar stays in sight and small, however narrow the screen and many the contenders", async () => {
+  const crowd = (report) => {
+    const [one] = report.campaign.contenders;
+    for (let number = 1; number <= 30; number += 1) {
+      report.campaign.contenders.push({ ...one, name: `contender-number-${number}` });
+    }
+  };
+  for (const [width, height] of [
+    [1400, 900],
+    [400, 800],
+  ]) {
+    const viewport = { width, height };
+    const { context, page } = await openChanged(browser, { viewport }, "REPORT_ANSWER", crowd);
+    await page.locator('figure[data-chart="Memory over time"]').scrollIntoViewIfNeeded();
+    const bar = await page.locator(".bar").boundingBox();
+    assert.ok(Math.abs(bar.y) < 1 && bar.height <= height / 10, `${bar.height} high at ${bar.y}`);
+    await page.locator(".legend button").last().click();
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `the page is ${wide} wide`);
     await context.close();
   }
 });

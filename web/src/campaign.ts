@@ -11,15 +11,20 @@ export function notes(report: Report): HTMLElement | null {
   if (bad.length === 0) return null;
   const list = element("ol", { class: "notes" });
   for (const note of bad) {
-    const cells = element("ul");
-    for (const cell of note.cells) {
+    const cells = note.cells.map((cell) => {
       const where = `${cell.contender}, ${cell.workload}, ${cell.load}: `;
-      cells.append(element("li", {}, element("b", {}, where), cell.text));
-    }
+      return element("li", {}, element("b", {}, where), cell.text);
+    });
     const title = element("b", { "data-level": note.level }, `[${note.number}] ${note.code}`);
-    list.append(
-      element("li", { id: `note-${note.number}` }, title, ` ${note.rule}, ${note.level}`, cells),
-    );
+    const words = ` ${note.rule}, ${note.level} in ${counted(cells.length, "cell")}`;
+    const folded = cells.splice(1);
+    const line = element("li", { id: `note-${note.number}` }, title, words);
+    line.append(element("ul", {}, ...cells));
+    if (folded.length > 0) {
+      const label = element("summary", {}, counted(folded.length, "more cell"));
+      line.append(element("details", {}, label, element("ul", {}, ...folded)));
+    }
+    list.append(line);
   }
   return section("Notes", list);
 }

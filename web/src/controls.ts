@@ -13,14 +13,14 @@ export function tabs(selection: Selection): HTMLElement {
         "Workload",
         selection.workloads(),
         selection.workload,
-        (name) => name,
+        (name) => [name, ""],
         (workload) => selection.choose({ workload }),
       ),
       group(
         "Load",
         selection.loads(),
         selection.load,
-        (label) => selection.title(label),
+        (label) => [selection.short(label), selection.title(label)],
         (load) => selection.choose({ load }),
       ),
       roundChoice(selection),
@@ -35,14 +35,16 @@ function group(
   label: string,
   values: string[],
   chosen: string,
-  title: (value: string) => string,
+  face: (value: string) => [string, string],
   choose: (value: string) => void,
 ): HTMLElement {
   const box = element("div", { class: "tab-group", role: "group", "aria-label": label });
   box.append(element("span", { class: "label" }, label));
   for (const value of values) {
     const pressed = String(value === chosen);
-    const button = element("button", { type: "button", "aria-pressed": pressed }, title(value));
+    const [words, title] = face(value);
+    const button = element("button", { type: "button", "aria-pressed": pressed }, words);
+    if (title !== "") button.title = title;
     button.addEventListener("click", () => {
       choose(value);
       // The tabs were drawn anew: focus goes back to where it was.

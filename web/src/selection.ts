@@ -111,9 +111,11 @@ export class Selection {
     return this.report.campaign.loads.find((one) => one.label === load)?.title ?? load;
   }
 
-  /** A load in a few characters. */
+  /** A load in a few characters; its label where those of another are the same. */
   short(load: string): string {
-    return this.report.campaign.loads.find((one) => one.label === load)?.short ?? load;
+    const { loads } = this.report.campaign;
+    const short = loads.find((one) => one.label === load)?.short ?? load;
+    return loads.filter((one) => one.short === short).length > 1 ? load : short;
   }
 
   /** All cells of the chosen workload and load. */

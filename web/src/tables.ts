@@ -3,7 +3,7 @@
 
 import { type Child, element } from "./dom.ts";
 import { bytes, digits, milliseconds, percent, whole } from "./format.ts";
-import type { Cell, Metric, NumberName, Report } from "./model.ts";
+import type { Cell, Metric, NumberName, Report, VerdictName } from "./model.ts";
 import { markText, type Ratio, ratiosTo, ratioText, sign } from "./ratios.ts";
 import { saveCsv, tableOf } from "./save.ts";
 import type { Selection } from "./selection.ts";
@@ -87,12 +87,14 @@ const ERRORS: Column = {
   text: ({ cell }) => (cell.error_share === null ? "" : percent(cell.error_share)),
 };
 
+const P99 = measured("p99", "ms", "latency", "latency_p99_ns", milliseconds);
+
 /** What decides, before the verdict. */
 const FIRST: Column[] = [
   RATE,
   RATIO,
   measured("p50", "ms", "latency", "latency_p50_ns", milliseconds),
-  measured("p99", "ms", "latency", "latency_p99_ns", milliseconds),
+  P99,
   ERRORS,
   measured("CPU", "µs/req", "cpu", "cpu_ns_per_request", (ns) => digits(ns / 1e3)),
   measured("memory", "peak", "memory", "memory_peak_bytes", bytes),
@@ -147,14 +149,17 @@ export function verdict(cell: Cell): HTMLElement {
   for (const number of cell.notes) {
     badge.append(" ", element("a", { href: `#note-${number}` }, `[${number}]`));
   }
-  const verdicts = Object.entries(cell.verdicts);
-  const worse = verdicts.filter(([, one]) => one !== "valid");
-  // Numbers are named where they are not all alike.
-  if (worse.length > 0 && worse.length < verdicts.length) {
-    const words = worse.map(([number, one]) => (one === name ? number : `${number} ${one}`));
-    badge.append(element("small", { class: "of-numbers" }, words.join(", ")));
-  }
+  const words = weakNumbers(cell.verdicts, name);
+  if (words !== "") badge.append(element("small", { class: "of-numbers" }, words));
   return badge;
+}
+
+/** The numbers that are not valid, where not all are alike. */
+export function weakNumbers(all: Cell["verdicts"], worst: VerdictName): string {
+  const verdicts = Object.entries(all);
+  if (verdicts.every(([, one]) => one === worst)) return "";
+  const weak = verdicts.filter(([, one]) => one !== "valid");
+  return weak.map(([number, one]) => (one === worst ? number : `${number} ${one}`)).join(", ");
 }
 
 /** A contender's name beside its colour. */
@@ -197,7 +202,7 @@ export function mainTable(selection: Selection, cells: Cell[], caption: string):
 }
 
 /** What contenders are compared by at a load: in an open loop the load makes the rate. */
-function decidingAt(report: Report, load: string): Metric {
+export function decidingAt(report: Report, load: string): Metric {
   const model = report.campaign.loads.find((one) => one.label === load)?.model;
   return model === "open" ? "latency_p99_ns" : "rate_per_s";
 }
@@ -328,13 +333,13 @@ export function remarks(cells: Cell[]): HTMLElement {
   return list;
 }
 
-/** Requests per second of every cell: contenders down, workloads and loads across. */
+/** The number that decides of every cell: contenders down, workloads and loads across. */
 export function overview(selection: Selection): HTMLElement {
   const report = selection.report;
   const keys = [
     ...new Map(report.cells.map((cell) => [`${cell.workload}\n${cell.load}`, cell])).values(),
   ];
-  const top = element("tr", {}, element("th", { scope: "col", rowspan: "2" }, "requests/s"));
+  const top = element("tr", {}, element("th", { scope: "col", rowspan: "2" }, "contender"));
   for (const workload of new Set(keys.map((key) => key.workload))) {
     const span = keys.filter((key) => key.workload === workload).length;
     top.append(
@@ -342,50 +347,51 @@ export function overview(selection: Selection): HTMLElement {
     );
   }
   const head = element("tr");
-  for (const key of keys)
-    head.append(element("th", { scope: "col", class: "number" }, jump(selection, key)));
+  for (const key of keys) {
+    const { title, unit } = decidingColumn(report, key.load);
+    const words = element("small", {}, `${title} ${unit}`.trim());
+    head.append(
+      element("th", { scope: "col", class: "number" }, jump(selection, key), " ", words),
+    );
+  }
   const body = element("tbody");
   for (const contender of report.campaign.contenders) {
     const line = element("tr", { "data-kind": contender.kind });
     line.append(element("th", { scope: "row" }, named(contender.name, contender.kind)));
-    for (const key of keys) line.append(rateField(report, contender.name, key));
+    for (const key of keys) line.append(overviewField(report, contender.name, key));
     body.append(line);
   }
   const table = element("table", { class: "overview" }, element("thead", {}, top, head), body);
   return scrolling("Overview", table);
 }
 
-function rateField(report: Report, contender: string, key: Cell): HTMLElement {
+function decidingColumn(report: Report, load: string): Column {
+  return decidingAt(report, load) === "latency_p99_ns" ? P99 : RATE;
+}
+
+/** A cell's number, and a dot for the verdict on it. */
+function overviewField(report: Report, contender: string, key: Cell): HTMLElement {
   const cell = report.cells.find(
     (one) => one.contender === contender && one.workload === key.workload && one.load === key.load,
   );
   if (!cell) return element("td", { class: "number" });
-  const name = cell.verdict.verdict;
-  const dot = element("span", {
-    class: "dot",
-    "data-verdict": name,
-    role: "img",
-    "aria-label": name,
-  });
-  dot.title = name;
-  const text = rate(cell);
-  const field = element("td", { class: "number" }, text === "" ? `${name} ` : `${text} `, dot);
-  const value = savedRate(cell);
-  if (value !== "") field.dataset["value"] = value;
+  const column = decidingColumn(report, key.load);
+  const line: Line = { cell, ratio: null, baseline: "", metric: decidingAt(report, key.load) };
+  const field = fieldOf(column, line);
+  const text = column.text(line);
+  const name = text === "" || !column.number ? cell.verdict.verdict : cell.verdicts[column.number];
+  if (text === "" && name === "valid") return field;
+  if (text === "") field.textContent = name;
+  // What is to be known before a number is used is saved with it.
+  else if (name !== "valid") field.dataset["value"] = `${field.dataset["value"] ?? text} (${name})`;
+  const attributes = { class: "dot", role: "img", "data-verdict": name, "aria-label": name };
+  field.append(" ", element("span", { ...attributes, title: name }));
   return field;
 }
 
-/** A rate as it is saved: not rounded, and with what is to be known before it is used. */
-function savedRate(cell: Cell): string {
-  const estimate = cell.estimates["rate_per_s"];
-  if (!estimate) return "";
-  const doubt = cell.verdicts.rate === "valid" ? "" : ` (${cell.verdicts.rate})`;
-  return `${cell.rate_is_lower_bound ? "≥ " : ""}${estimate.point}${doubt}`;
-}
-
 function jump(selection: Selection, key: Cell): HTMLElement {
-  const load = selection.report.campaign.loads.find((one) => one.label === key.load);
-  const button = element("button", { type: "button", class: "link" }, load?.title ?? key.load);
+  const attributes = { type: "button", class: "link", title: selection.title(key.load) };
+  const button = element("button", attributes, selection.short(key.load));
   button.addEventListener("click", () => {
     selection.choose({ workload: key.workload, load: key.load });
     document.getElementById("results")?.scrollIntoView({ block: "start" });

@@ -3,9 +3,10 @@
 
 import { type Child, element, facts } from "./dom.ts";
 import { bytes, digits, duration, percent, whole } from "./format.ts";
+import { factsOf } from "./metrics.ts";
 import type { Check, Report, Trial } from "./model.ts";
 import type { Selection } from "./selection.ts";
-import { named } from "./tables.ts";
+import { decidingAt, named, weakNumbers } from "./tables.ts";
 
 /** The trials of the chosen workload and load. */
 export function trialList(selection: Selection): HTMLElement {
@@ -20,15 +21,20 @@ export function trialList(selection: Selection): HTMLElement {
 }
 
 function trialEntry(report: Report, trial: Trial): HTMLElement {
-  const rate = trial.values["rate_per_s"];
-  const words = rate === undefined ? "" : `${digits(rate)} req/s`;
+  const { short, metric, text } = factsOf(decidingAt(report, trial.load));
+  const value = trial.values[metric];
+  // A rate's unit says what it is.
+  const name = metric === "rate_per_s" ? "" : `${short} `;
+  const words = value === undefined ? "" : `${name}${text(value)}`;
   const title = element(
     "summary",
     {},
     named(trial.contender, trial.kind),
     ` round ${trial.round}${trial.attempt > 1 ? `, attempt ${trial.attempt}` : ""} `,
   );
-  title.append(element("span", { class: "verdict", "data-verdict": trial.verdict }, trial.verdict));
+  const weak = weakNumbers(trial.verdicts, trial.verdict);
+  const verdict = `${trial.verdict}${weak === "" ? "" : `: ${weak}`}`;
+  title.append(element("span", { class: "verdict", "data-verdict": trial.verdict }, verdict));
   title.append(element("span", { class: "muted" }, ` ${words}`));
   const entry = element("details", { "data-trial": trial.id }, title);
   entry.addEventListener("toggle", () => {
@@ -154,7 +160,11 @@ function checks(found: Check[], passed: string[]): HTMLElement {
   const list = element("ul", { class: "checks" });
   for (const check of found) {
     const label = element("b", { "data-level": check.level }, `${check.code} (${check.rule})`);
-    list.append(element("li", {}, label, ` ${check.text}`));
+    // What is only noted takes nothing away from any number.
+    const levels = Object.entries(check.level === "note" ? {} : check.numbers);
+    const weak = levels.filter(([, level]) => level === check.level).map(([number]) => number);
+    const numbers = element("small", {}, weak.length > 0 ? ` ${weak.join(", ")}:` : "");
+    list.append(element("li", {}, label, numbers, ` ${check.text}`));
   }
   if (passed.length > 0)
     list.append(element("li", { class: "muted" }, `passed: ${passed.join(", ")}`));
