@@ -79,8 +79,8 @@ fn what_cannot_be_read_ends_with_2_and_names_file_and_line() {
         ),
         (
             "escape.csv",
-            "requests,p99_ms\n1,\u{1b}[2J\n",
-            "found `\\u{1b}[2J`",
+            "requests,p99_ms\n1,\u{7}2J\n",
+            "found `\\u{7}2J`",
         ),
     ] {
         scene.write(name, text);

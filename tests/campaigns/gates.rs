@@ -274,7 +274,7 @@ fn a_line_for_otava_says_what_it_lacks() {
     });
     let report = |scene: &Scene, record: &str| scene.run(&["report", record, "--format", "otava"]);
     report(&scene, "some")
-        .expect(0)
+        .expect(4)
         .says(" values are nan, because");
     let none = measured_nothing();
     report(&none, "none")

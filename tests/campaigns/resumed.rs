@@ -142,8 +142,9 @@ fn a_shared_copy_proposes_nothing_that_it_refuses() {
 /// The record can be read, and completed with what is missing of two rounds.
 #[track_caller]
 fn assert_resumable(scene: &Scene, kept: usize) {
-    let report = scene.json(&["report", "record", "--format", "json"]);
-    assert_eq!(report["campaign"]["trials"]["measured"], kept);
+    // Of a part of two rounds there may be nothing to compare.
+    let report = scene.run(&["report", "record", "--format", "json"]);
+    assert_eq!(report.json()["campaign"]["trials"]["measured"], kept);
     let resumed = scene.run(&["run", "--resume", "record"]).expect(0);
     if kept > 0 {
         resumed.says(&format!("6 trials, {kept} of them recorded before"));

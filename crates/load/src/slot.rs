@@ -188,16 +188,6 @@ impl<S> Slot<S> {
         thread.agenda.progressed_at = now;
     }
 
-    /// A server that sends much and settles nothing is not waited for before the load.
-    #[cold]
-    pub(crate) fn stop_awaiting<D: Driver>(&mut self, thread: &mut Thread<'_, D>) {
-        if let Phase::Ready(Link::Streams(streams)) = &mut self.phase
-            && !std::mem::replace(&mut streams.is_known, true)
-        {
-            thread.agenda.opening -= 1;
-        }
-    }
-
     /// Adds the time that a phase without requests took inside the window. Returns when it began.
     pub(crate) fn leave_phase<D: Driver>(&self, thread: &mut Thread<'_, D>, now: u64) -> u64 {
         if thread.ledger.stage == Stage::Open {
@@ -480,5 +470,15 @@ impl<S> Slot<S> {
         };
         let clients = &mut thread.ledger.counts.observed.clients;
         clients.push((score.answers, score.longest));
+    }
+}
+
+/// A server that sends much and settles nothing is not waited for before the load.
+#[cold]
+pub(crate) fn stop_awaiting<D: Driver>(slot: &mut Slot, thread: &mut Thread<'_, D>) {
+    if let Phase::Ready(Link::Streams(streams)) = &mut slot.phase
+        && !std::mem::replace(&mut streams.is_known, true)
+    {
+        thread.agenda.opening -= 1;
     }
 }

@@ -415,7 +415,7 @@ mod tests {
         let text = Target::resolve("http://user:secret@host/", ConnectTo::Url)
             .unwrap_err()
             .to_string();
-        assert!(text.contains("-H 'authorization"), "{text}");
+        assert!(text.contains("-u USER:PASSWORD"), "{text}");
         for url in ["http://127.0.0.1/a@b", "http://127.0.0.1:80/a@b"] {
             check(url, "127.0.0.1", "/a@b", "127.0.0.1:80");
         }

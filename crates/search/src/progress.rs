@@ -164,7 +164,7 @@ impl<'s> Progress<'s> {
         let step = goals
             .filter_map(|goal| self.search_step(goal, closed_per_s))
             .find(|step| self.may_take(step, true));
-        let step = step.or_else(|| self.confirm_step());
+        let step = step.or_else(|| confirm_step(self));
         step.or_else(|| curve::next(self))
     }
 
@@ -179,8 +179,11 @@ impl<'s> Progress<'s> {
         let Some(step) = self.next() else {
             return (0, 0.0);
         };
-        let trials = (left_s / self.cost_s(self.load.duration_s)).ceil() as usize;
-        (trials.max(1), left_s.max(self.cost_s(step.length_s())))
+        let trials = (left_s / cost_s(self.load, self.load.duration_s)).ceil() as usize;
+        (
+            trials.max(1),
+            left_s.max(cost_s(self.load, step.length_s())),
+        )
     }
 
     /// Why no more is tried: the contender does not run, or not any more, or gives no right answer.
@@ -292,7 +295,7 @@ impl<'s> Progress<'s> {
     /// Whether the budget has room for a trial; a search leaves room for what follows it.
     pub(crate) fn may_take(&self, step: &Step, is_search: bool) -> bool {
         let kept_s = if is_search { self.reserved_s() } else { 0.0 };
-        self.spent_s() + kept_s + self.cost_s(step.length_s()) <= self.budget.seconds
+        self.spent_s() + kept_s + cost_s(self.load, step.length_s()) <= self.budget.seconds
     }
 
     /// Confirmation of every goal that has a lower bound, which may fail once, and the curve; half
@@ -311,28 +314,28 @@ impl<'s> Progress<'s> {
         } else {
             0.0
         };
-        let curve = self.search.curve.len() as f64 * self.cost_s(self.load.duration_s);
-        (confirming * self.cost_s(confirm_s) + curve).min(self.budget.seconds / 2.0)
+        let curve = self.search.curve.len() as f64 * cost_s(self.load, self.load.duration_s);
+        (confirming * cost_s(self.load, confirm_s) + curve).min(self.budget.seconds / 2.0)
     }
+}
 
-    fn cost_s(&self, length_s: f64) -> f64 {
-        length_s + self.load.warmup_s + OVERHEAD_S
-    }
+/// What a trial of this length takes in all, seconds.
+fn cost_s(load: &Load, length_s: f64) -> f64 {
+    length_s + load.warmup_s + OVERHEAD_S
+}
 
-    fn confirm_step(&self) -> Option<Step> {
-        let mut goals = self.search.goals.iter();
-        let step = goals.find_map(|goal| match confirmed(self, goal) {
-            Confirmed::Missing { rate_per_s, .. } => Some(Step::Confirm {
-                rate_per_s,
-                length_s: self.search.confirm.as_secs_f64(),
-            }),
-            Confirmed::Yes { .. }
-            | Confirmed::No { .. }
-            | Confirmed::Spoiled
-            | Confirmed::NotAsked => None,
-        });
-        step.filter(|step| self.may_take(step, false))
-    }
+fn confirm_step(progress: &Progress<'_>) -> Option<Step> {
+    let mut goals = progress.search.goals.iter();
+    let step = goals.find_map(|goal| match confirmed(progress, goal) {
+        Confirmed::Missing { rate_per_s, .. } => Some(Step::Confirm {
+            rate_per_s,
+            length_s: progress.search.confirm.as_secs_f64(),
+        }),
+        Confirmed::Yes { .. } | Confirmed::No { .. } | Confirmed::Spoiled | Confirmed::NotAsked => {
+            None
+        }
+    });
+    step.filter(|step| progress.may_take(step, false))
 }
 
 /// Closed loops that ran.

@@ -10,7 +10,7 @@ use crate::ledger::Answer;
 use crate::link::serial::{Read, Rest};
 use crate::link::{Intake, Link};
 use crate::pace::Pace;
-use crate::slot::{Phase, Slot};
+use crate::slot::{self, Phase, Slot};
 use crate::thread::{Course, Thread};
 
 /// The socket of a connection that carries one request at a time is ready: reads the answer, and
@@ -318,7 +318,7 @@ pub(super) fn feed<D: Driver>(
     let now = thread.driver.now();
     match slot.greed.feed(intake.bytes, intake.body_bytes, from, now) {
         Some(at) => {
-            slot.stop_awaiting(thread);
+            slot::stop_awaiting(slot, thread);
             thread.agenda.wake(slot.index, at);
         }
         None if unread => thread.agenda.leave_unread(slot.index),

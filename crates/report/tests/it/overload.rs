@@ -267,7 +267,8 @@ fn the_first_line_says_what_each_does() {
          twice its capacity it gives 100 % of its peak. It recovers at once."
     );
     let end = "In 1 of 2 rounds it crashes.";
-    assert!(report.answer[2].ends_with(end), "{}", report.answer[2]);
+    let says = |answer: &String| answer.ends_with(end);
+    assert!(report.answer.iter().any(says), "{:#?}", report.answer);
     let csv = overload_csv(&report);
     assert_eq!(csv.lines().count(), 1 + 2 * 2 * STEPS.len());
     assert_eq!(report.why_not_valid(false), None);

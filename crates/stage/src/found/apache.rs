@@ -66,17 +66,7 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
     let mut paths = None;
     if sites.is_empty() {
         for listen in listens {
-            let listener = Listener {
-                address: listen.address,
-                ..main.listener(listen.port.unwrap_or(80), &main)
-            };
-            add(
-                &mut found.listeners,
-                Listener {
-                    place: listen.place,
-                    ..listener
-                },
-            );
+            add(&mut found.listeners, of_main(listen, &main));
         }
         paths = Some(std::mem::take(&mut main.paths));
     }
@@ -99,6 +89,15 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
     }
     super::choose_paths(&mut found, paths.unwrap_or_default());
     found
+}
+
+/// A listener that no virtual host answers at.
+fn of_main(listen: Listener, main: &Site) -> Listener {
+    Listener {
+        address: listen.address,
+        place: listen.place,
+        ..main.listener(listen.port.unwrap_or(80), main)
+    }
 }
 
 /// A line `Listen`.

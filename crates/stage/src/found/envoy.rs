@@ -204,7 +204,7 @@ impl Reading {
             _ if self.speaks_h3 => vec![Protocol::H3],
             (true, true) => vec![Protocol::H2, Protocol::H1Tls],
             (true, false) => vec![Protocol::H1Tls],
-            // It tells the two apart by how they begin.
+            // They differ in how they begin.
             (false, _) => vec![Protocol::H1, Protocol::H2c],
         };
         Some(Listener {

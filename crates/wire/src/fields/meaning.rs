@@ -135,6 +135,11 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
+    /// Whether the list had a location.
+    pub(crate) fn has_location(&self) -> bool {
+        self.location.is_some()
+    }
+
     pub(crate) fn field(&mut self, name: &[u8], value: &[u8]) {
         self.meaning.text_bytes += (name.len() + value.len()) as u32;
         if let Err(fault) = self.check(name, value) {

@@ -15,7 +15,8 @@ const MAX_INSERTING_BYTES: usize = 1024;
 pub(super) struct Meanings {
     decoder: Decoder,
     memos: Memos,
-    locations: Locations,
+    /// Most servers redirect nobody.
+    locations: Option<Box<Locations>>,
     inserting: Option<Box<Inserting>>,
     /// Repetitions of the inserting block whose insertions have not been made.
     owed: u32,
@@ -35,7 +36,7 @@ impl Meanings {
         Self {
             decoder,
             memos: Memos::default(),
-            locations: Locations::default(),
+            locations: None,
             inserting: None,
             owed: 0,
         }
@@ -85,13 +86,15 @@ impl Meanings {
             inserting.meaning = reader.meaning;
         }
         let meaning = reader.meaning;
-        self.locations.keep(reader);
+        if reader.has_location() {
+            self.locations.get_or_insert_default().keep(reader);
+        }
         Ok(meaning)
     }
 
     /// What `location` said in the first head of a status.
     pub(super) fn location(&self, status: u16) -> Option<&[u8]> {
-        self.locations.of(status)
+        self.locations.as_ref()?.of(status)
     }
 }
 

@@ -134,7 +134,8 @@ fn the_longest_course_of_the_plan_quick_has_few_lines() {
     );
     let last = lines.last().unwrap();
     let standings = "requests/s against nginx-default: nginx-optimized 1.00x, caddy-default \
-                     0.50x; p99 against nginx-default: nginx-optimized 1.00x, caddy-default 2.00x";
+                     0.50x (medians of 9 rounds); p99 against nginx-default: nginx-optimized \
+                     1.00x, caddy-default 2.00x (medians of 9 rounds)";
     assert!(last.ends_with(standings), "{last}");
 }
 
@@ -145,7 +146,8 @@ fn a_minute_has_a_summary_of_how_far_it_is() {
     let summaries: Vec<_> = lines.iter().filter(|it| it.starts_with("after ")).collect();
     assert_eq!(summaries.len(), 3, "{summaries:#?}");
     let standings = "; requests/s against nginx-default: nginx-optimized 1.00x, caddy-default \
-                     0.50x; p99 against nginx-default: nginx-optimized 1.00x, caddy-default 2.00x";
+                     0.50x (medians of 3 rounds); p99 against nginx-default: nginx-optimized \
+                     1.00x, caddy-default 2.00x (medians of 2 rounds)";
     let first = "after 1 min 0 s: 20 of 63 trials, about 2 min 9 s left";
     assert_eq!(*summaries[0], format!("{first}{standings}"));
 }
@@ -204,7 +206,7 @@ fn what_goes_wrong_is_printed_when_it_is_new() {
     assert_eq!(
         of_blocks[8],
         "round 3/7 html-small c50: requests/s nginx-default 1,000, nginx-optimized 1.00x, \
-         caddy-default 0.50x; caddy-default: failed at start: no answer within 10 s"
+         caddy-default 0.50x (medians of 3 rounds); caddy-default: failed at start: no answer within 10 s"
     );
     assert!(
         lines.last().unwrap().ends_with("; 5 trials failed"),

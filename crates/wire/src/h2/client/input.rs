@@ -91,7 +91,14 @@ impl Client {
     ) -> Result<usize, Violation> {
         while let Some((header, rest)) = bytes[at..].split_first_chunk() {
             let header = FrameHeader::read(header);
-            if !self.is_usual(header) {
+            // Of a frame such as nearly all are there is nothing to check.
+            let is_usual = header.kind <= kind::HEADERS
+                && header.stream % 2 == 1
+                && header.stream < self.next_id
+                && header.length <= self.config.max_frame_size
+                && self.control.has_settings
+                && self.input.block.is_none();
+            if !is_usual {
                 self.check(header)?;
             }
             let Some(payload) = rest.get(..header.length as usize) else {
@@ -172,18 +179,6 @@ impl Client {
             }
         }
         Ok(at)
-    }
-
-    /// Whether a frame is one of those that most frames are, in a place where it may be: then
-    /// there is nothing to check.
-    #[inline]
-    fn is_usual(&self, header: FrameHeader) -> bool {
-        header.kind <= kind::HEADERS
-            && header.stream % 2 == 1
-            && header.stream < self.next_id
-            && header.length <= self.config.max_frame_size
-            && self.control.has_settings
-            && self.input.block.is_none()
     }
 
     /// Checks what a frame's header alone can break.
