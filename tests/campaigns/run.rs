@@ -169,7 +169,7 @@ fn rounds_are_added_to_a_campaign_that_was_complete() {
     let more = ["run", "--resume", "record", "--rounds", "2"];
     let finished = scene.run(&more).expect(0);
     let finished = finished.says("4 trials, 2 of them recorded before");
-    finished.says("round 2/2 html-small c3: requests/s a ");
+    finished.says("round 2/2 html-small c3: ok/s a ");
     let ids = ["r1-a", "r1-b", "r2-a", "r2-b"].map(|id| format!("{id}-html-small-c3"));
     assert_eq!(scene.measured("record"), ids);
     let fewer = ["run", "--resume", "record", "--rounds", "1"];

@@ -39,6 +39,8 @@ fn every_command_of_the_tutorial_works_in_its_order() {
                 *words.last_mut().unwrap() = "2";
                 &[0, 4]
             }
+            // A busy machine may leave nothing to compare.
+            "report" => &[0, 4],
             "compare" => &[0, 3, 4],
             _ => &[0],
         };

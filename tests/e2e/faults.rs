@@ -184,7 +184,7 @@ fn servers_that_fail_are_reported_and_the_rest_is_measured() {
     reported
         .says("skipped: absent, workload synthetic: Unheard Of is not installed")
         .says("out of mustard")
-        .says("round 1/1 synthetic c3: requests/s good ")
+        .says("round 1/1 synthetic c3: ok/s good ")
         .says("; dying: failed at measure: ");
     let record = scene.path("record");
     let ids = ["good", "tired", "turning"].map(|name| format!("r1-{name}-synthetic-c3"));
@@ -214,7 +214,7 @@ fn servers_that_fail_are_reported_and_the_rest_is_measured() {
     assert_eq!(absent["fix"], "apt-get install unheard-of");
 
     let report = ["report", "record", "--format", "json"];
-    let report: Value = scene.run(&report).expect(0).json();
+    let report: Value = scene.run(&report).expect(4).json();
     assert_eq!(report["campaign"]["trials"]["failed"], 3);
     let mut cells = report["cells"].as_array().unwrap().iter();
     let turned = cells.find(|cell| cell["contender"] == "turning").unwrap();

@@ -98,6 +98,6 @@ fn a_terminal_that_cannot_be_drawn_over_gets_the_lines_of_a_log() {
     let (_, written) = OnTerminal::start(&scene, (80, 24), &run, &environment).finish();
     let measured = measured(&scene.path("record"));
     assert_eq!(measured.len(), 7, "{written}");
-    let line = "round 1/1 synthetic c5: requests/s ";
+    let line = "round 1/1 synthetic c5: ok/s ";
     assert!(written.contains(line), "no {line} in {written}");
 }

@@ -210,7 +210,7 @@ fn what_cannot_run_is_refused_with_its_line() {
     refused
         .says("line 2: `location` belongs in a `server` block")
         .says("line 1: `gzip` is a part of a configuration, and the file has no `server` block")
-        .says("module.conf:3: `brotli` needs the module ngx_brotli")
+        .says("module.conf:3: `brotli` needs ngx_brotli")
         .says("missing.conf:3: the file is neither beside the configuration nor")
         .says("the zone `calm` is defined in a file that is not here");
 

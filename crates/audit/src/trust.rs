@@ -142,10 +142,10 @@ fn weakened(findings: &[Finding]) -> Option<Weakness> {
 /// Bodies that nothing is known of beforehand.
 fn changing(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     let code = Code::BodiesCompared;
-    let checks = contenders
+    let mut checks = contenders
         .iter()
         .filter_map(|one| one.judgement.check(code));
-    let check = checks.filter(|check| check.level == Level::Note).next()?;
+    let check = checks.find(|check| check.level == Level::Note)?;
     Some(weakness(code.name(), Level::Note, check.text.clone()))
 }
 

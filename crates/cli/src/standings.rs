@@ -199,7 +199,7 @@ fn value(trial: &TrialRecord, is_open: bool) -> Option<f64> {
 }
 
 fn what(is_open: bool) -> &'static str {
-    if is_open { "p99" } else { "requests/s" }
+    if is_open { "p99" } else { "ok/s" }
 }
 
 fn median(values: &Values) -> Option<f64> {

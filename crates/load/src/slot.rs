@@ -475,7 +475,7 @@ impl<S> Slot<S> {
 
 /// A server that sends much and settles nothing is not waited for before the load.
 #[cold]
-pub(crate) fn stop_awaiting<D: Driver>(slot: &mut Slot, thread: &mut Thread<'_, D>) {
+pub(crate) fn stop_awaiting<D: Driver, S>(slot: &mut Slot<S>, thread: &mut Thread<'_, D>) {
     if let Phase::Ready(Link::Streams(streams)) = &mut slot.phase
         && !std::mem::replace(&mut streams.is_known, true)
     {

@@ -126,14 +126,14 @@ fn the_longest_course_of_the_plan_quick_has_few_lines() {
     assert_eq!(
         of_blocks[..2],
         [
-            "round 1/7 synthetic c50: requests/s nginx-default 1,000, nginx-optimized 1.00x, \
+            "round 1/7 synthetic c50: ok/s nginx-default 1,000, nginx-optimized 1.00x, \
              caddy-default 0.50x",
             "round 1/7 synthetic share0.5p-c50: p99 nginx-default 1.00 ms, nginx-optimized 1.00x, \
              caddy-default 2.00x",
         ]
     );
     let last = lines.last().unwrap();
-    let standings = "requests/s against nginx-default: nginx-optimized 1.00x, caddy-default \
+    let standings = "ok/s against nginx-default: nginx-optimized 1.00x, caddy-default \
                      0.50x (medians of 9 rounds); p99 against nginx-default: nginx-optimized \
                      1.00x, caddy-default 2.00x (medians of 9 rounds)";
     assert!(last.ends_with(standings), "{last}");
@@ -145,7 +145,7 @@ fn a_minute_has_a_summary_of_how_far_it_is() {
     let lines = lines(&plan(1), 7, 3.0, LineFor::Block, measured);
     let summaries: Vec<_> = lines.iter().filter(|it| it.starts_with("after ")).collect();
     assert_eq!(summaries.len(), 3, "{summaries:#?}");
-    let standings = "; requests/s against nginx-default: nginx-optimized 1.00x, caddy-default \
+    let standings = "; ok/s against nginx-default: nginx-optimized 1.00x, caddy-default \
                      0.50x (medians of 3 rounds); p99 against nginx-default: nginx-optimized \
                      1.00x, caddy-default 2.00x (medians of 2 rounds)";
     let first = "after 1 min 0 s: 20 of 63 trials, about 2 min 9 s left";
@@ -205,8 +205,9 @@ fn what_goes_wrong_is_printed_when_it_is_new() {
     assert_eq!(of_blocks.len(), 9, "{of_blocks:#?}");
     assert_eq!(
         of_blocks[8],
-        "round 3/7 html-small c50: requests/s nginx-default 1,000, nginx-optimized 1.00x, \
-         caddy-default 0.50x (medians of 3 rounds); caddy-default: failed at start: no answer within 10 s"
+        "round 3/7 html-small c50: ok/s nginx-default 1,000, nginx-optimized 1.00x, \
+         caddy-default 0.50x (medians of 3 rounds); caddy-default: failed at start: no answer \
+         within 10 s"
     );
     assert!(
         lines.last().unwrap().ends_with("; 5 trials failed"),
