@@ -63,7 +63,7 @@ beside-tests:
 
 # What takes longer than a landing may: hours.
 night: build kills selftest stats-check
-	PROPTEST_CASES=10000 $(MAKE) --no-print-directory test-rust
+	PROPTEST_CASES=2500 $(MAKE) --no-print-directory test-rust
 	$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=600
 	$(MAKE) --no-print-directory perf-tools
 	python3 -B perf/hosts.py

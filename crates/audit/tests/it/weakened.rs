@@ -58,10 +58,15 @@ fn a_server_with_time_to_spare_is_named() {
 fn changing(fault: impl FnOnce(&mut TrialRecord)) -> bakeoff_audit::Judgement {
     let mut record = RECORD.clone();
     let mut trials = record.trials.iter();
-    let mut trial = trials.find(|trial| trial.id == SOUND).unwrap().clone();
+    let mut trial = trials
+        .find(|trial| trial.id == SOUND)
+        .expect("the trial")
+        .clone();
     let bytes = trial.answers[0].body_bytes;
     let mut contenders = record.plan.contenders.iter_mut();
-    let own = contenders.find(|it| it.name == trial.contender).unwrap();
+    let own = contenders
+        .find(|it| it.name == trial.contender)
+        .expect("the contender");
     own.answers.push(OwnAnswer {
         workload: trial.workload.clone(),
         request: 0,

@@ -6,9 +6,9 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
 use super::*;
 
-/// Different configurations that are looked at, each with a seed of its own. `make night` looks at
-/// as many as it has proptest look at.
-const CASES: u64 = 1_000;
+/// Different configurations, each with a seed of its own, for each case that proptest would look
+/// at, of which `make night` asks for more.
+const CASES: u64 = 4;
 /// Threads that look at them, each in a folder of its own.
 const THREADS: u64 = 4;
 const FOLDERS: [&str; 8] = [
@@ -325,7 +325,7 @@ fn check_copies(world: &World, seed: u64) -> BTreeSet<PathBuf> {
 
 #[test]
 fn configurations_change_nothing_outside() {
-    let cases = std::env::var("PROPTEST_CASES").map_or(CASES, |it| it.parse().unwrap());
+    let cases = CASES * u64::from(proptest::test_runner::Config::default().cases);
     let of_thread = |thread: u64| {
         let (world, rules) = (World::new(), rules());
         let seeds = (0..cases).filter(|seed| seed % THREADS == thread);
