@@ -58,6 +58,7 @@ pub(crate) fn spec_of(order: &LoadOrder<'_>, threads: Threads) -> Result<LoadSpe
         check: BodyCheck::OneIn(CHECK_ONE_IN),
         pacing: Pacing {
             order: Order::ByWeight,
+            variants: 1,
             deadline,
             waiting: Waiting::Nap,
             gather: true,

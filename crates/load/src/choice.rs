@@ -1,5 +1,5 @@
 //! Which request is sent next, where there are several: by weight, by chance from a seed, or one
-//! after the other.
+//! after the other. Variants of a request come one after the other.
 
 use bakeoff_plan::Random;
 
@@ -8,26 +8,36 @@ use crate::spec::{LoadSpec, Order};
 /// Chooses among exchanges.
 #[derive(Debug)]
 pub(crate) struct Choice {
-    /// For each exchange the sum of the weights up to and with its own.
+    /// For each request the sum of the weights up to and with its own.
     up_to: Vec<u64>,
     random: Random,
     /// Index of the next one, where they are taken in turn.
     turn: Option<u32>,
+    /// Variants of each request, and the next one.
+    variants: u32,
+    variant: u32,
+    /// Whether there is one exchange alone.
+    is_alone: bool,
 }
 
 impl Choice {
     /// A choice for one thread, different from that of another.
     pub(crate) fn new(spec: &LoadSpec, thread: usize) -> Self {
         let mut sum = 0;
-        let up_to = spec
-            .exchanges
-            .iter()
+        let up_to: Vec<u64> = spec
+            .requests()
             .map(|exchange| {
                 sum += u64::from(exchange.weight.max(1));
                 sum
             })
             .collect();
+        let variants = spec.variants() as u32;
+        let threads = spec.threads.count.max(1);
         Self {
+            variants,
+            // Threads begin apart, so that they send the same one as late as can be.
+            variant: variants / threads * (thread as u32 % threads),
+            is_alone: spec.exchanges.len() <= 1,
             up_to,
             random: Random::labelled(spec.seed, &format!("choice-{thread}")),
             turn: (spec.pacing.order == Order::InTurn).then_some(0),
@@ -37,6 +47,21 @@ impl Choice {
     /// Index of the exchange that is next.
     #[inline]
     pub(crate) fn next(&mut self) -> u32 {
+        if self.is_alone {
+            return 0;
+        }
+        let request = self.request();
+        if self.variants == 1 {
+            return request;
+        }
+        let variant = self.variant;
+        self.variant = (variant + 1) % self.variants;
+        request * self.variants + variant
+    }
+
+    /// Index of the request that is next.
+    #[inline]
+    fn request(&mut self) -> u32 {
         if self.up_to.len() <= 1 {
             return 0;
         }
@@ -74,5 +99,19 @@ mod tests {
         let mut choice = Choice::new(&several(&[1, 6, 3], Order::InTurn), 4);
         let chosen: Vec<u32> = (0..7).map(|_| choice.next()).collect();
         assert_eq!(chosen, [0, 1, 2, 0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn variants_come_one_after_the_other_and_threads_begin_apart() {
+        let mut spec = several(&[1; 6], Order::InTurn);
+        spec.pacing.variants = 3;
+        let chosen = |spec: &LoadSpec, thread| {
+            let mut choice = Choice::new(spec, thread);
+            (0..7).map(|_| choice.next()).collect::<Vec<u32>>()
+        };
+        assert_eq!(chosen(&spec, 0), [0, 4, 2, 3, 1, 5, 0]);
+        spec.pacing.variants = 6;
+        spec.threads.count = 2;
+        assert_eq!(chosen(&spec, 1), [3, 4, 5, 0, 1, 2, 3]);
     }
 }

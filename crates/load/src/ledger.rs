@@ -146,7 +146,8 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    pub(crate) fn new(exchanges: usize, is_open_loop: bool) -> Self {
+    /// One for so many requests with so many variants each.
+    pub(crate) fn new(requests: usize, variants: usize, is_open_loop: bool) -> Self {
         let never = Window {
             start: u64::MAX,
             end: u64::MAX,
@@ -167,7 +168,7 @@ impl Ledger {
             takes_notes: true,
             log: None,
             clock: Clock::new(),
-            counts: Counts::new(exchanges),
+            counts: Counts::new(requests, variants),
         }
     }
 
@@ -315,8 +316,7 @@ impl Ledger {
         requests.bodies_checked += u64::from(flight.body.on);
         let first_byte = flight.first_byte.saturating_sub(flight.sent);
         requests.first_byte.record(first_byte);
-        if !requests.urls.is_empty() {
-            let url = &mut requests.urls[origin.exchange as usize];
+        if let Some(url) = requests.url(origin.exchange) {
             url.outcomes.add(Outcome::Ok);
             url.latency.record(latency);
         }

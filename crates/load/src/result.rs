@@ -253,9 +253,9 @@ fn settings(spec: &LoadSpec) -> EngineSettings {
     }
 }
 
-/// Gives what was counted for each exchange the exchange's name.
+/// Gives what was counted for each request the request's name.
 fn urls(spec: &LoadSpec, counted: Vec<UrlResult>) -> Vec<UrlResult> {
-    let names = spec.exchanges.iter().map(|exchange| exchange.name.clone());
+    let names = spec.requests().map(|exchange| exchange.name.clone());
     names
         .zip(counted)
         .map(|(url, result)| UrlResult { url, ..result })

@@ -18,7 +18,7 @@ pub struct LoadSpec {
     pub target: Target,
     /// What is spoken on a connection.
     pub speaking: Speaking,
-    /// Requests and their right answers; at least one.
+    /// Requests and their right answers; at least one. Variants of a request follow each other.
     pub exchanges: Vec<Exchange>,
     /// Model, warm-up, duration and timeout.
     pub load: Load,
@@ -68,6 +68,9 @@ pub struct Threads {
 pub struct Pacing {
     /// Which of several requests is next.
     pub order: Order,
+    /// How many variants there are of each request: so many exchanges each, which are begun one
+    /// after the other and then again. 0 is 1.
+    pub variants: u32,
     /// In an open loop: do not send a request any more that has waited so long.
     pub deadline: Option<Duration>,
     /// How a thread waits for the next request of an open loop to be due.
@@ -195,6 +198,16 @@ impl Default for ConnectionUse {
 }
 
 impl LoadSpec {
+    /// Requests, each with all of its variants.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = &Exchange> {
+        self.exchanges.iter().step_by(self.variants())
+    }
+
+    /// Variants of each request; at least 1.
+    pub(crate) fn variants(&self) -> usize {
+        self.pacing.variants.max(1) as usize
+    }
+
     /// Whether connections are opened only as requests need them. Where an open loop does that,
     /// more clients come as answers take longer.
     pub(crate) fn connects_as_needed(&self) -> bool {

@@ -74,7 +74,7 @@ impl<'a, D: Driver> Thread<'a, D> {
             pace,
             supply: Supply::new(spec, share.thread, left),
             agenda: Agenda::default(),
-            ledger: Ledger::new(spec.exchanges.len(), is_open_loop),
+            ledger: Ledger::new(spec.requests().count(), spec.variants(), is_open_loop),
             tools: Tools::new(spec, tls),
             timeout_ns: (spec.load.timeout_s * 1e9) as u64,
             clock: 0,

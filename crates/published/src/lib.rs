@@ -92,6 +92,25 @@ pub fn read(
     })
 }
 
+/// The records of a text in CSV as cells, the header first; there is at least one.
+///
+/// # Errors
+/// The line that cannot be read, or has not as many cells as the header.
+pub fn csv_records(text: &str) -> Result<Vec<Vec<String>>, ReadError> {
+    let records = csv::records(text, csv::separator(text))?;
+    let columns = records.first().map_or(0, |header| header.cells.len());
+    if columns == 0 {
+        return Err(ReadError::new(1, "expected a header, found nothing"));
+    }
+    let other = records.iter().find(|record| record.cells.len() != columns);
+    if let Some(record) = other {
+        let found = record.cells.len();
+        let problem = format!("expected {columns} cells as in the header, found {found}");
+        return Err(ReadError::new(record.line, problem));
+    }
+    Ok(records.into_iter().map(|record| record.cells).collect())
+}
+
 /// The text without what a terminal takes for colours.
 fn without_colours(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");

@@ -56,7 +56,9 @@ pub(crate) struct AmountFlags {
     /// What to load: localhost:8080/page, or a whole URL
     ///
     /// With several URLs of one server, each request picks one at random. Without http:// or
-    /// https://, an address with a port, an IP address and localhost are loaded over http.
+    /// https://, an address with a port, an IP address and localhost are loaded over http. In the
+    /// path, in headers and bodies, {n}, {random 1-1000}, {uuid} and {csv FILE COLUMN} differ from
+    /// request to request.
     #[arg(value_name = "URL", help_heading = "Load", display_order = 0,
           value_parser = Elsewhere::new(StringValueParser::new(), foreign::word))]
     pub(crate) urls: Vec<String>,
@@ -97,7 +99,7 @@ pub(crate) struct PaceFlags {
     #[arg(long, value_enum, default_value_t = ArrivalFlag::Constant, requires = "rate",
           hide_short_help = true)]
     pub(crate) arrival: ArrivalFlag,
-    /// Seed of a Poisson schedule, and of the choice among several URLs
+    /// Seed of a Poisson schedule, of the choice among several URLs, and of placeholders
     #[arg(long, default_value_t = 1, value_name = "N", hide_short_help = true)]
     pub(crate) seed: u64,
     /// Open loop: drop a request that has waited this long for a free connection

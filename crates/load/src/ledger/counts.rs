@@ -26,11 +26,13 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn new(exchanges: usize) -> Self {
-        let urls = if exchanges > 1 { exchanges } else { 0 };
+    /// Those of so many requests, each of which has so many variants.
+    pub(super) fn new(requests: usize, variants: usize) -> Self {
+        let urls = if requests > 1 { requests } else { 0 };
         Self {
             requests: RequestCounts {
                 urls: vec![UrlResult::default(); urls],
+                variants,
                 ..RequestCounts::default()
             },
             ..Self::default()
@@ -60,8 +62,10 @@ pub(crate) struct RequestCounts {
     pub(crate) error_latencies: BTreeMap<Outcome, Histogram>,
     /// Ages of what had no end: timed out, in flight or unsent at the end.
     pub(crate) at_least: Histogram,
-    /// For each exchange, where there are several.
+    /// For each request, where there are several.
     pub(crate) urls: Vec<UrlResult>,
+    /// Exchanges that are variants of one request.
+    variants: usize,
     pub(crate) error_samples: BTreeMap<String, String>,
     pub(crate) body_bytes: u64,
     pub(crate) bodies_checked: u64,
@@ -69,6 +73,15 @@ pub(crate) struct RequestCounts {
 }
 
 impl RequestCounts {
+    /// What is counted of the request that an exchange is of, where there are several.
+    #[inline]
+    pub(super) fn url(&mut self, exchange: u32) -> Option<&mut UrlResult> {
+        if self.urls.is_empty() {
+            return None;
+        }
+        self.urls.get_mut(exchange as usize / self.variants.max(1))
+    }
+
     /// A request had not ended at `until`, when it was no longer waited for.
     pub(super) fn unended(&mut self, intended: u64, until: u64) {
         self.at_least.record(until.saturating_sub(intended));
@@ -77,7 +90,7 @@ impl RequestCounts {
     pub(super) fn fail(&mut self, exchange: u32, end: &End, status: Option<u16>, age: u64) {
         let outcome = end.outcome();
         self.outcomes.add(outcome);
-        if let Some(url) = self.urls.get_mut(exchange as usize) {
+        if let Some(url) = self.url(exchange) {
             url.outcomes.add(outcome);
         }
         if let Some(status) = status {

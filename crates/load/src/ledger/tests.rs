@@ -19,7 +19,7 @@ fn exchanges() -> [Exchange; 1] {
 
 /// From 100 to 350 ms, in parts of 100; the load begins at 50.
 fn ledger(is_open_loop: bool) -> Ledger {
-    let mut ledger = Ledger::new(1, is_open_loop);
+    let mut ledger = Ledger::new(1, 1, is_open_loop);
     let window = Window {
         start: 100 * MS,
         end: 350 * MS,

@@ -100,6 +100,7 @@ fn closed(clients: u32) -> LoadSpec {
         check: BodyCheck::All,
         pacing: Pacing {
             order: Order::ByWeight,
+            variants: 1,
             deadline: None,
             waiting: Waiting::Nap,
             gather: true,

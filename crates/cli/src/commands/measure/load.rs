@@ -24,8 +24,10 @@ pub(super) mod address;
 mod curl;
 mod live;
 mod log;
+mod placeholder;
 mod refuse;
 mod requests;
+mod variants;
 mod view;
 
 use live::Live;
@@ -178,7 +180,7 @@ pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
     refuse::absent_processors(flags)?;
     super::refuse_repeated(&flags.request.head.headers)?;
     refuse::source_of_a_unix_socket(flags)?;
-    let exchanges = asked.exchanges(flags, &speaking)?;
+    let (exchanges, variants) = variants::of(&asked, flags, &speaking)?;
     let amount = &flags.amount;
     let duration = match (amount.duration, amount.requests) {
         (Some(duration), _) => duration,
@@ -215,7 +217,10 @@ pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
         } else {
             BodyCheck::OneIn(CHECK_ONE_IN)
         },
-        pacing: pacing(&flags.pace, asked.order),
+        pacing: Pacing {
+            variants,
+            ..pacing(&flags.pace, asked.order)
+        },
         interval: LoadSpec::interval_for(duration),
     })
 }
@@ -227,6 +232,7 @@ fn shape(flags: &LoadFlags) -> RateShape {
 
 fn pacing(flags: &PaceFlags, order: Order) -> Pacing {
     Pacing {
+        variants: 1,
         order,
         deadline: flags.deadline,
         waiting: match flags.slack {

@@ -71,6 +71,7 @@ fn spec() -> LoadSpec {
         check: BodyCheck::All,
         pacing: Pacing {
             order: Order::ByWeight,
+            variants: 1,
             deadline: None,
             waiting: Waiting::Nap,
             gather: true,
@@ -141,7 +142,7 @@ impl<'a> Pair<'a> {
             quic,
             session,
             flights: Flights::new(1),
-            ledger: Ledger::new(1, false),
+            ledger: Ledger::new(1, 1, false),
             lengths: Lengths::new(spec),
             now,
             server: server(),

@@ -104,6 +104,7 @@ pub(crate) fn spec(address: SocketAddr) -> LoadSpec {
         check: BodyCheck::All,
         pacing: Pacing {
             order: Order::ByWeight,
+            variants: 1,
             deadline: None,
             waiting: Waiting::Nap,
             gather: true,

@@ -303,6 +303,8 @@ impl LoadOrder {
                 } else {
                     Order::ByWeight
                 },
+                // Loads from several hosts have none, which `load_together` says.
+                variants: 1,
                 deadline: self.pacing.deadline_ns.map(Duration::from_nanos),
                 waiting: match self.pacing.waiting {
                     SentWaiting::Nap => Waiting::Nap,

@@ -6,16 +6,13 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use bakeoff_load::{
-    ConnectTo, Exchange, ExpectedStatus, Order, Request, Speaking, Target, TargetError, shown_url,
-};
-use bakeoff_plan::{
-    ListedBody, ListedRequest, Page, REQUESTS_MAX, parse_request_list, with_user_agent,
-};
+use bakeoff_load::{ConnectTo, ExpectedStatus, Order, Target, TargetError, shown_url};
+use bakeoff_plan::{ListedBody, ListedRequest, Page, REQUESTS_MAX, parse_request_list};
 use bakeoff_record::{open_regular, read_regular_text};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::placeholder::Template;
 use super::{address, curl};
 use crate::commands::measure::sent::{self, Sent};
 use crate::flags::{Command, Flags, LoadFlags, MeasureCommand};
@@ -23,8 +20,6 @@ use crate::{exit, output};
 
 /// Longest list of URLs, bytes.
 const LIST_BYTES_MAX: u64 = 16 << 20;
-/// What all requests may take together, bytes: each is kept with its body.
-const REQUEST_BYTES_MAX: usize = 1 << 30;
 
 /// Requests before they are encoded; at least one.
 pub(super) struct Asked {
@@ -35,11 +30,11 @@ pub(super) struct Asked {
 /// One of them.
 pub(super) struct AskedOne {
     pub(super) target: Target,
-    method: String,
-    headers: Vec<(String, String)>,
-    body: Arc<[u8]>,
-    weight: u32,
-    status: ExpectedStatus,
+    pub(super) method: String,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: Arc<[u8]>,
+    pub(super) weight: u32,
+    pub(super) status: ExpectedStatus,
 }
 
 impl Asked {
@@ -220,52 +215,6 @@ impl Asked {
             order: Order::InTurn,
         })
     }
-
-    /// The requests as the engine sends them.
-    pub(super) fn exchanges(
-        &self,
-        flags: &LoadFlags,
-        speaking: &Speaking,
-    ) -> anyhow::Result<Vec<Exchange>> {
-        let expected = flags.checks.expect_body.as_deref();
-        let expected = expected.map(|path| sent::read("--expect-body", path));
-        let expected: Option<Arc<[u8]>> = expected.transpose()?.map(Into::into);
-        let bytes: usize = self.requests.iter().map(|it| it.body.len()).sum();
-        if bytes > REQUEST_BYTES_MAX {
-            return Err(exit::usage(format!(
-                "the bodies of {} requests have {bytes} bytes; expected at most \
-                 {REQUEST_BYTES_MAX} bytes together",
-                self.requests.len()
-            )));
-        }
-        let one = |asked: &AskedOne| {
-            let headers = with_user_agent(&asked.headers);
-            let request = Request {
-                method: &asked.method,
-                target: &asked.target.path,
-                host: &asked.target.host,
-                headers: &headers,
-                body: &asked.body,
-                keep_alive: !flags.connection.no_keepalive,
-            };
-            let bytes = if flags.request.chunked {
-                request.encode_chunked()
-            } else {
-                request.encode()
-            };
-            let h2 = (!speaking.is_h1()).then(|| Exchange::over_h2(&request, asked.target.secure));
-            Ok(Exchange {
-                name: asked.target.url.clone(),
-                request: bytes.map_err(exit::usage)?.into(),
-                h2: h2.transpose().map_err(exit::usage)?,
-                to_head_request: asked.method.eq_ignore_ascii_case("HEAD"),
-                status: asked.status,
-                body: expected.clone(),
-                weight: asked.weight,
-            })
-        };
-        self.requests.iter().map(one).collect()
-    }
 }
 
 /// The flags of a command in a list, where `-d` is curl's.
@@ -348,7 +297,7 @@ impl<'a> Server<'a> {
     /// The target of a URL as somebody typed it.
     fn target(&mut self, text: &str) -> Result<Target, String> {
         let said = |error: TargetError| error.to_string();
-        let url = address::url(text)?;
+        let url = address::url(&Template::joined(text))?;
         let Some(first) = &self.first else {
             let target = Target::resolve(&url, self.to).map_err(said)?;
             self.first = Some(target.clone());

@@ -55,6 +55,7 @@ fn spec(speaking: Speaking, folder: &Path) -> LoadSpec {
         check: BodyCheck::OneIn(64),
         pacing: Pacing {
             order: Order::InTurn,
+            variants: 1,
             deadline: Some(Duration::from_nanos(1)),
             waiting: Waiting::Slack(Duration::from_micros(7)),
             gather: true,
