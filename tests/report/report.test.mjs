@@ -467,16 +467,16 @@ test("a note is told once, with the number of its cells", async () => {
   await context.close();
 });
 
-test("no badge is green where the direction cannot be trusted", async () => {
-  const doubt = (report) => (report.answer.trust.direction = false);
-  for (const [change, grade] of [
-    [doubt, "not-shown"],
-    [() => {}, "shown"],
-  ]) {
+test("a badge is green only where the finding is good news", async () => {
+  const colours = [];
+  for (const tone of ["warning", "good"]) {
+    const change = (report) => report.answer.findings.forEach((one) => (one.tone = tone));
     const { context, page } = await openChanged(browser, {}, "REPORT_ANSWER", change);
-    assert.equal(await page.locator(".badge").first().getAttribute("data-grade"), grade);
+    const badge = page.locator(".badge").first();
+    colours.push(await badge.evaluate((it) => getComputedStyle(it).color));
     await context.close();
   }
+  assert.notEqual(colours[0], colours[1]);
 });
 
 test("the bar stays in sight and small, however narrow the screen and many the contenders", async () => {
