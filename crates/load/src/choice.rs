@@ -16,8 +16,6 @@ pub(crate) struct Choice {
     /// Variants of each request, and the next one.
     variants: u32,
     variant: u32,
-    /// Whether there is one exchange alone.
-    is_alone: bool,
 }
 
 impl Choice {
@@ -37,7 +35,6 @@ impl Choice {
             variants,
             // Threads begin apart, so that they send the same one as late as can be.
             variant: variants / threads * (thread as u32 % threads),
-            is_alone: spec.exchanges.len() <= 1,
             up_to,
             random: Random::labelled(spec.seed, &format!("choice-{thread}")),
             turn: (spec.pacing.order == Order::InTurn).then_some(0),
@@ -47,9 +44,6 @@ impl Choice {
     /// Index of the exchange that is next.
     #[inline]
     pub(crate) fn next(&mut self) -> u32 {
-        if self.is_alone {
-            return 0;
-        }
         let request = self.request();
         if self.variants == 1 {
             return request;

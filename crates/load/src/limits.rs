@@ -120,9 +120,12 @@ pub(crate) fn check_budget(spec: &LoadSpec) -> Result<(), Shortage> {
     // A port may be used once towards each address, from each source.
     let sources = spec.connections.sources.len().max(1);
     // Connections go to addresses of one family, and the first may be the only one.
-    let is_v4 = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Tcp(it) if it.is_ipv4());
-    let first = spec.target.endpoints.first().is_some_and(is_v4);
-    let same = spec.target.endpoints.iter().filter(|it| is_v4(it) == first);
+    let first = spec.target.endpoints.first().map(Endpoint::is_v4);
+    let same = spec
+        .target
+        .endpoints
+        .iter()
+        .filter(|it| Some(it.is_v4()) == first);
     let tuples = same.count().max(1) * sources;
     let tuples = if to_socket_files { usize::MAX } else { tuples };
     check_clients(spec.own_clients(), tuples)

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
-use bakeoff_plan::{ascii_host, encoded_target};
+use bakeoff_plan::{ascii_authority, encoded_target};
 
 /// Most addresses of a name that connections may lead to.
 const ADDRESSES_MAX: usize = 64;
@@ -142,6 +142,16 @@ impl Target {
     }
 }
 
+impl Endpoint {
+    /// Whether it is one of IPv4; a socket file goes with those.
+    pub(crate) fn is_v4(&self) -> bool {
+        match self {
+            Self::Tcp(address) => address.is_ipv4(),
+            Self::Unix(_) => true,
+        }
+    }
+}
+
 impl fmt::Display for Endpoint {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -233,18 +243,9 @@ fn split(url: &str) -> Result<(bool, String, String), TargetError> {
     if malformed {
         return Err(TargetError::Host(shown_url(url)));
     }
-    let slash = if path.starts_with('/') { "" } else { "/" };
-    let path = format!("{slash}{}", encoded_target(path));
-    Ok((secure, ascii_authority(authority)?, path))
-}
-
-/// The authority with the name of its host in ASCII.
-fn ascii_authority(authority: &str) -> Result<String, TargetError> {
-    let (host, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
-    match ascii_host(host) {
-        Some(host) => Ok(host + port),
-        None => Err(TargetError::Name(authority.to_owned())),
-    }
+    let name = || TargetError::Name(authority.to_owned());
+    let authority = ascii_authority(authority).ok_or_else(name)?;
+    Ok((secure, authority, encoded_target(path)))
 }
 
 /// The authority without the scheme's own port.

@@ -53,10 +53,10 @@ impl<'a> Ways<'a> {
             let fitting = || (0..self.uses.len()).filter(|at| self.has_source(*at));
             return fitting().nth(turn % fitting().count().max(1)).unwrap_or(0);
         };
-        let is_v4 = is_v4(&self.endpoints[first]);
+        let is_v4 = self.endpoints[first].is_v4();
         let same = || {
-            let left = self.left();
-            left.filter(|at| self::is_v4(&self.endpoints[*at]) == is_v4)
+            self.left()
+                .filter(|at| self.endpoints[*at].is_v4() == is_v4)
         };
         same().nth(turn % same().count()).unwrap_or(first)
     }
@@ -64,7 +64,7 @@ impl<'a> Ways<'a> {
     /// The way to the address at a place; of the sources of its family, that of this turn.
     pub(crate) fn way(&self, at: usize, turn: usize) -> Way<'a> {
         let to = &self.endpoints[at];
-        let fits = |source: &&IpAddr| source.is_ipv4() == is_v4(to);
+        let fits = |source: &&IpAddr| source.is_ipv4() == to.is_v4();
         let sources = || self.sources.iter().filter(fits);
         Way {
             to,
@@ -115,16 +115,9 @@ impl<'a> Ways<'a> {
     }
 
     fn has_source(&self, at: usize) -> bool {
-        let is_v4 = is_v4(&self.endpoints[at]);
+        let is_v4 = self.endpoints[at].is_v4();
         let mut sources = self.sources.iter();
         self.sources.is_empty() || sources.any(|source| source.is_ipv4() == is_v4)
-    }
-}
-
-fn is_v4(endpoint: &Endpoint) -> bool {
-    match endpoint {
-        Endpoint::Tcp(address) => address.is_ipv4(),
-        Endpoint::Unix(_) => true,
     }
 }
 
