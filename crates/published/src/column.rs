@@ -111,6 +111,21 @@ impl Quantity {
         }
     }
 
+    /// Whether it is something to judge: requests, a rate or a latency.
+    pub(crate) fn is_result(self) -> bool {
+        matches!(
+            self,
+            Self::Requests
+                | Self::Ok
+                | Self::Rate
+                | Self::OkRate
+                | Self::Min
+                | Self::Mean
+                | Self::Max
+                | Self::Quantile(_)
+        )
+    }
+
     /// Whether only one column can hold it.
     pub(crate) fn is_single(self) -> bool {
         !matches!(self, Self::Name | Self::Ignore)

@@ -289,22 +289,7 @@ fn check_columns(columns: &[Column]) -> Result<(), String> {
             ));
         }
     }
-    let counts = |column: &Column| {
-        matches!(
-            column.quantity,
-            Quantity::Requests | Quantity::Ok | Quantity::Rate | Quantity::OkRate
-        )
-    };
-    let is_latency = |column: &Column| {
-        matches!(
-            column.quantity,
-            Quantity::Min | Quantity::Mean | Quantity::Max | Quantity::Quantile(_)
-        )
-    };
-    if columns
-        .iter()
-        .any(|column| counts(column) || is_latency(column))
-    {
+    if columns.iter().any(|column| column.quantity.is_result()) {
         return Ok(());
     }
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();

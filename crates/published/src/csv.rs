@@ -33,6 +33,19 @@ pub(crate) fn separator(text: &str) -> char {
     fitting.copied().unwrap_or(SEPARATORS[0])
 }
 
+/// # Errors
+/// The first record that has not as many cells as the header.
+pub(crate) fn check_even(header: &Record, records: &[Record]) -> Result<(), ReadError> {
+    let columns = header.cells.len();
+    let mut records = records.iter();
+    let Some(other) = records.find(|record| record.cells.len() != columns) else {
+        return Ok(());
+    };
+    let found = other.cells.len();
+    let problem = format!("expected {columns} cells as in the header, found {found}");
+    Err(ReadError::new(other.line, problem))
+}
+
 /// How often the header has each separator outside its quotes.
 fn in_header(text: &str) -> [usize; SEPARATORS.len()] {
     let mut counts = [0; SEPARATORS.len()];

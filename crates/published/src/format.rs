@@ -1,5 +1,7 @@
 //! Which form a file has, and who reads it: one table of readers, and one of forms that none reads.
 
+use serde_json::Value;
+
 use crate::column::ColumnRule;
 use crate::documents::{self, begins};
 use crate::error::ReadError;
@@ -80,11 +82,24 @@ impl Text<'_> {
         self.has_json && keys.iter().all(has)
     }
 
-    /// What its first two lines begin with, if both are cut by one of these.
+    /// Whether each of its first two lines is cut by one of these.
     fn is_csv(&self) -> bool {
         let mut lines = self.text.lines().filter(|line| !line.trim().is_empty());
         let is_cut = |line: &str| line.contains([',', ';', '\t']);
         lines.next().is_some_and(is_cut) && lines.next().is_some_and(is_cut)
+    }
+}
+
+/// Documents where one begins, else what a tool prints for eyes.
+fn either(
+    text: &str,
+    whose: &str,
+    document: fn(&Value) -> Result<Row, String>,
+    printed: fn(&str) -> Result<Vec<Row>, ReadError>,
+) -> Result<Vec<Row>, ReadError> {
+    match begins(text) {
+        Some(_) => documents::rows(text, whose, document),
+        None => printed(text),
     }
 }
 
@@ -111,10 +126,7 @@ static ENTRIES: [Entry; 14] = [
             text.has_keys(&["metrics"]) && names.any(|name| text.has_keys(&[name]))
                 || text.has(&["http_req_duration.."])
         },
-        reader: Reader::Runs(|text| match begins(text) {
-            Some(_) => documents::rows(text, "k6's summary", k6::row),
-            None => k6::rows_of_console(text),
-        }),
+        reader: Reader::Runs(|text| either(text, "k6's summary", k6::row, k6::rows_of_console)),
     },
     Entry {
         format: Format::Vegeta,
@@ -123,9 +135,13 @@ static ENTRIES: [Entry; 14] = [
             text.has_keys(&["latencies", "requests"])
                 || text.has(&["Requests", "[total", "Latencies", "Status Codes"])
         },
-        reader: Reader::Runs(|text| match begins(text) {
-            Some(_) => documents::rows(text, "vegeta's JSON report", vegeta::row),
-            None => vegeta::rows_of_text(text),
+        reader: Reader::Runs(|text| {
+            either(
+                text,
+                "vegeta's JSON report",
+                vegeta::row,
+                vegeta::rows_of_text,
+            )
         }),
     },
     Entry {
@@ -135,9 +151,8 @@ static ENTRIES: [Entry; 14] = [
             text.has_keys(&["summary", "requestsPerSec"])
                 || text.has(&["Success rate:", "Slowest:", "Requests/sec:"])
         },
-        reader: Reader::Runs(|text| match begins(text) {
-            Some(_) => documents::rows(text, "oha's JSON report", oha::row),
-            None => summary::rows_of_oha(text),
+        reader: Reader::Runs(|text| {
+            either(text, "oha's JSON report", oha::row, summary::rows_of_oha)
         }),
     },
     Entry {
@@ -173,9 +188,8 @@ static ENTRIES: [Entry; 14] = [
             text.has_keys(&["latency", "requests", "throughput", "non2xx"])
                 || text.has(&["│ Latency", "│ Req/Sec"])
         },
-        reader: Reader::Runs(|text| match begins(text) {
-            Some(_) => documents::rows(text, "autocannon's JSON", autocannon::row),
-            None => autocannon::rows(text),
+        reader: Reader::Runs(|text| {
+            either(text, "autocannon's JSON", autocannon::row, autocannon::rows)
         }),
     },
     Entry {
@@ -185,9 +199,8 @@ static ENTRIES: [Entry; 14] = [
             text.has_keys(&["spec", "result", "timeTakenSeconds"])
                 || text.has(&["Reqs/sec", "HTTP codes:"])
         },
-        reader: Reader::Runs(|text| match begins(text) {
-            Some(_) => documents::rows(text, "bombardier's JSON", bombardier::row),
-            None => bombardier::rows(text),
+        reader: Reader::Runs(|text| {
+            either(text, "bombardier's JSON", bombardier::row, bombardier::rows)
         }),
     },
     Entry {
@@ -200,8 +213,8 @@ static ENTRIES: [Entry; 14] = [
         format: Format::Locust,
         name: "locust",
         is_of: |text| {
-            let begins = text.text.trim_start().to_owned();
-            let header = begins.lines().next().unwrap_or("").to_lowercase();
+            let header = text.text.trim_start().lines().next();
+            let header = header.unwrap_or("").to_lowercase();
             let is_old = header.contains("# requests") && header.contains("# failures");
             let is_new = header.contains("request count") && header.contains("failure count");
             (is_old || is_new)

@@ -10,7 +10,7 @@ use crate::documents::{at, number, time};
 use crate::error::ReadError;
 use crate::figure::{self, Figure, time_ns};
 use crate::row::{Checks, Counts, Hidden, Latency, Load, Row, Transfer};
-use crate::runs::{Run, runs};
+use crate::runs::{Run, as_documents, runs};
 use crate::unit::parse_bytes;
 
 const MS: f64 = 1e6;
@@ -91,13 +91,8 @@ pub(crate) fn rows_of_console(text: &str) -> Result<Vec<Row>, ReadError> {
         whole.push('\n');
     }
     let runs = runs(&whole, &BEGINS, "k6's line `http_reqs...: N RATE/s`")?;
-    let rows = runs.iter().map(|run| {
-        let fail = |problem| ReadError::new(run.line(), format!("k6's console: {problem}"));
-        let read = row(&json!({ "metrics": metrics(run) })).map_err(fail)?;
-        let line = run.line();
-        Ok(Row { line, ..read })
-    });
-    rows.collect()
+    let document = |run: &Run<'_>| json!({ "metrics": metrics(run) });
+    as_documents(&runs, "k6's console", document, row)
 }
 
 /// The metrics of the console as those of a file.

@@ -98,16 +98,10 @@ pub fn read(
 /// The line that cannot be read, or has not as many cells as the header.
 pub fn csv_records(text: &str) -> Result<Vec<Vec<String>>, ReadError> {
     let records = csv::records(text, csv::separator(text))?;
-    let columns = records.first().map_or(0, |header| header.cells.len());
-    if columns == 0 {
+    let Some((header, rows)) = records.split_first() else {
         return Err(ReadError::new(1, "expected a header, found nothing"));
-    }
-    let other = records.iter().find(|record| record.cells.len() != columns);
-    if let Some(record) = other {
-        let found = record.cells.len();
-        let problem = format!("expected {columns} cells as in the header, found {found}");
-        return Err(ReadError::new(record.line, problem));
-    }
+    };
+    csv::check_even(header, rows)?;
     Ok(records.into_iter().map(|record| record.cells).collect())
 }
 

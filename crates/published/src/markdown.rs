@@ -4,7 +4,7 @@
 //! whose first column names the quantities is turned round first.
 
 use crate::ROWS_MOST;
-use crate::column::{ColumnRule, Quantity};
+use crate::column::ColumnRule;
 use crate::columns::{is_about, no_column};
 use crate::csv::{COLUMNS_MOST, Record};
 use crate::error::ReadError;
@@ -98,13 +98,13 @@ impl Found {
     /// Whether its header names results.
     fn holds(&self, rules: &[ColumnRule]) -> Holds {
         let of = |name: &String| match meaning(name) {
-            Meaning::Known(quantity, _) if is_result(quantity) => Holds::Results,
+            Meaning::Known(quantity, _) if quantity.is_result() => Holds::Results,
             Meaning::Ambiguous(_) => Holds::Perhaps,
             _ => Holds::Nothing,
         };
         let by_rule = rules
             .iter()
-            .any(|rule| is_result(rule.quantity) && is_about(rule, &self.header));
+            .any(|rule| rule.quantity.is_result() && is_about(rule, &self.header));
         let best = self.header.cells.iter().map(of).max();
         match best {
             _ if self.records.is_empty() => Holds::Nothing,
@@ -139,20 +139,6 @@ impl Found {
             self
         }
     }
-}
-
-fn is_result(quantity: Quantity) -> bool {
-    matches!(
-        quantity,
-        Quantity::Requests
-            | Quantity::Ok
-            | Quantity::Rate
-            | Quantity::OkRate
-            | Quantity::Min
-            | Quantity::Mean
-            | Quantity::Max
-            | Quantity::Quantile(_)
-    )
 }
 
 /// The tables of a text, in its order.
@@ -253,10 +239,10 @@ fn marked_up(text: &str) -> Option<(&str, usize)> {
     }
     // An image says nothing here, and a link what it shows.
     let is_image = text.starts_with("![");
-    let (shown, _) = text
+    let (shown, rest) = text
         .strip_prefix(if is_image { "![" } else { "[" })?
         .split_once("](")?;
-    let end = text.find("](")? + text[text.find("](")?..].find(')')? + 1;
+    let end = text.len() - rest.len() + rest.find(')')? + 1;
     let is_nested = shown.contains(['[', ']']);
     (!is_nested).then_some((if is_image { "" } else { shown }, end))
 }

@@ -1,8 +1,11 @@
 //! What tools print for eyes: labels with figures behind them, one run after the other.
 
+use serde_json::Value;
+
 use crate::ROWS_MOST;
 use crate::error::{ReadError, excerpt};
 use crate::figure::{Figure, number, time_ns};
+use crate::row::Row;
 
 /// The lines of one run, without what surrounds them.
 #[derive(Default)]
@@ -46,6 +49,22 @@ pub(crate) fn runs<'a>(
         ));
     }
     Ok(runs)
+}
+
+/// The rows of runs, each read as the document that the same run has.
+pub(crate) fn as_documents(
+    runs: &[Run<'_>],
+    whose: &str,
+    document: impl Fn(&Run<'_>) -> Value,
+    row: impl Fn(&Value) -> Result<Row, String>,
+) -> Result<Vec<Row>, ReadError> {
+    let rows = runs.iter().map(|run| {
+        let line = run.line();
+        let fail = |problem: String| ReadError::new(line, format!("{whose}: {problem}"));
+        let read = row(&document(run)).map_err(fail)?;
+        Ok(Row { line, ..read })
+    });
+    rows.collect()
 }
 
 impl<'a> Run<'a> {

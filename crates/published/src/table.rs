@@ -52,17 +52,7 @@ pub(crate) fn of_records(
         let problem = format!("more than {ROWS_MOST} rows: split the file");
         return Err(ReadError::new(records[ROWS_MOST].line, problem));
     }
-    if let Some(record) = records
-        .iter()
-        .find(|record| record.cells.len() != header.cells.len())
-    {
-        let problem = format!(
-            "expected {} cells as in the header, found {}",
-            header.cells.len(),
-            record.cells.len()
-        );
-        return Err(ReadError::new(record.line, problem));
-    }
+    csv::check_even(header, records)?;
     let mut unknown = Vec::new();
     let columns = columns(header, records, rules, &mut unknown);
     let columns = columns.map_err(|problem| ReadError::new(header.line, problem))?;

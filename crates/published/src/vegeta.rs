@@ -11,7 +11,7 @@ use crate::documents::{at, counts, needed, number, time};
 use crate::error::ReadError;
 use crate::figure::{self, time_ns};
 use crate::row::{Counts, Latency, Load, Row, Transfer};
-use crate::runs::{Run, runs};
+use crate::runs::{Run, as_documents, runs};
 
 const QUANTILES: [(&str, f64); 4] = [("50th", 0.5), ("90th", 0.9), ("95th", 0.95), ("99th", 0.99)];
 
@@ -63,13 +63,7 @@ pub(crate) fn rows_of_text(text: &str) -> Result<Vec<Row>, ReadError> {
         &["Requests"],
         "vegeta's line `Requests [total, rate, ...]`",
     )?;
-    let rows = runs.iter().map(|run| {
-        let fail = |problem| ReadError::new(run.line(), format!("vegeta's text: {problem}"));
-        let read = row(&document(run)).map_err(fail)?;
-        let line = run.line();
-        Ok(Row { line, ..read })
-    });
-    rows.collect()
+    as_documents(&runs, "vegeta's text", document, row)
 }
 
 /// The text as the document that the same attack has.
