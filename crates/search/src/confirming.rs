@@ -142,11 +142,11 @@ fn tried(progress: &Progress<'_>, goal: &Goal) -> (Confirmed, Tried) {
         let here = Confirming::of(progress, goal, rate_per_s);
         if here.holds() {
             tried.held_per_s = Some(rate_per_s);
-        } else if here.is_missed() {
-            tried.missed_per_s = Some(rate_per_s);
+        } else if here.is_missed() || here.is_divided() {
             (tried.ceiling_per_s, tried.is_refuted) = (Some(rate_per_s), true);
-        } else if here.is_divided() {
-            (tried.ceiling_per_s, tried.is_refuted) = (Some(rate_per_s), true);
+            if here.is_missed() {
+                tried.missed_per_s = Some(rate_per_s);
+            }
         } else if !here.is_spoiled() {
             let held_per_s = tried.held_per_s;
             return (

@@ -392,12 +392,11 @@ fn of_bounds(
         let why = "trials missed it at or below every rate at which others met it";
         return (Some(Irregular::NotConfirmed), Some(why.to_owned()));
     }
+    let in_curve = bounds.lower;
+    let in_curve = in_curve.and_then(|met| missed_in_curve(progress, goal, met));
     match (bounds.lower, bounds.upper) {
         (Some(_), Some(_)) if rates.is_inverted(stage) => (Some(Irregular::Inversion), None),
-        (Some(met), _) if missed_in_curve(progress, goal, met).is_some() => {
-            let why = missed_in_curve(progress, goal, met);
-            (Some(Irregular::Inversion), why)
-        }
+        _ if in_curve.is_some() => (Some(Irregular::Inversion), in_curve),
         (Some(_), _) if kept.is_spoiled() => {
             let why = "the load engine was too late or too busy in the confirming trials";
             (Some(Irregular::GeneratorLimited), Some(why.to_owned()))
