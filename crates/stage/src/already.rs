@@ -380,15 +380,11 @@ fn address_of(
 
 /// Why no address of a name can be connected to; of several, why each cannot.
 fn none_answers(mut failures: Vec<(SocketAddr, std::io::Error)>) -> std::io::Error {
-    let kind = match &failures[..] {
-        [] => return std::io::Error::other("its name has no address"),
-        [(_, first), ..] => first.kind(),
-    };
-    if failures.len() == 1
-        && let Some((_, only)) = failures.pop()
-    {
-        return only;
+    if failures.len() < 2 {
+        let only = failures.pop().map(|(_, cause)| cause);
+        return only.unwrap_or_else(|| std::io::Error::other("its name has no address"));
     }
+    let kind = failures[0].1.kind();
     let each = failures
         .iter()
         .map(|(address, cause)| format!("{address}: {cause}"));

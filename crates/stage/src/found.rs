@@ -28,6 +28,16 @@ pub(crate) struct Text<'a> {
     pub(crate) text: &'a str,
 }
 
+impl Text<'_> {
+    /// A line of it.
+    fn place(&self, line: usize) -> Place {
+        Place {
+            file: self.path.to_owned(),
+            line,
+        }
+    }
+}
+
 /// A line of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Place {
@@ -76,6 +86,25 @@ pub struct Listener {
     pub kind: ListenerKind,
     /// Where it is written.
     pub place: Place,
+}
+
+impl Listener {
+    /// One for administration over HTTP, at any address.
+    fn aside(port: Option<u16>, place: Place) -> Self {
+        Self {
+            address: "*".to_owned(),
+            port,
+            protocols: vec![Protocol::H1],
+            kind: ListenerKind::Aside,
+            place,
+            ..Self::default()
+        }
+    }
+}
+
+/// Sorts listeners as their files have them, with those for administration at the end.
+fn sort(listeners: &mut [Listener]) {
+    listeners.sort_by_key(|it| (it.kind == ListenerKind::Aside, it.place.line));
 }
 
 /// What an upstream speaks.

@@ -40,7 +40,7 @@ impl Keys {
     pub(crate) fn of(text: &str) -> Self {
         let mut reader = Reader::default();
         let is_json = text.trim_start().starts_with('{');
-        let is_toml = !is_json && text.lines().map(str::trim).any(is_table);
+        let is_toml = !is_json && text.lines().any(|line| table(line.trim()).is_some());
         let mut lines = Lines::of(text);
         while let Some(line) = lines.next() {
             if is_toml {
@@ -54,13 +54,13 @@ impl Keys {
     }
 }
 
-/// Whether a line begins a table of TOML, as no line of YAML does.
-fn is_table(line: &str) -> bool {
-    let inner = line.trim_start_matches('[');
-    let name = inner.split(']').next().unwrap_or_default();
+/// The name of the table of TOML that a line begins, as no line of YAML does.
+fn table(line: &str) -> Option<&str> {
+    let inner = line.strip_prefix('[')?.trim_start_matches('[');
+    let (name, _) = inner.split_once(']')?;
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || "._-\"'@".contains(letter);
-    let begins = line.starts_with('[') && name.starts_with(|it: char| it.is_ascii_alphabetic());
-    begins && line.contains(']') && name.chars().all(is_part)
+    let begins = name.starts_with(|it: char| it.is_ascii_alphabetic());
+    (begins && name.chars().all(is_part)).then_some(name)
 }
 
 /// The lines of a text with their numbers.
@@ -148,14 +148,9 @@ impl Reader {
 
     fn toml(&mut self, line: &str, lines: &mut Lines<'_>) {
         let line = line.trim();
-        if is_table(line) {
+        if let Some(name) = table(line) {
             self.close(|_| true);
             let is_list = line.starts_with("[[");
-            let name = line
-                .trim_start_matches('[')
-                .split(']')
-                .next()
-                .unwrap_or_default();
             let mut parts = name.split('.').peekable();
             while let Some(part) = parts.next() {
                 self.enter(0, false, &format!(".{}", unquoted(part)));
@@ -191,10 +186,11 @@ impl Reader {
         match text.chars().next() {
             None | Some('#') => {}
             Some('{' | '[') => {
+                let line = lines.number;
                 let whole = gathered(text, lines);
                 let mut letters = Letters {
-                    letters: whole.text.chars().peekable(),
-                    line: whole.line,
+                    letters: whole.chars().peekable(),
+                    line,
                 };
                 self.flow(&mut letters, 0);
             }
@@ -336,14 +332,8 @@ fn plain(text: &str) -> String {
     }
 }
 
-/// A text that goes on until its braces and brackets are closed, with the line it begins on.
-struct Whole {
-    text: String,
-    line: usize,
-}
-
-fn gathered(first: &str, lines: &mut Lines<'_>) -> Whole {
-    let line = lines.number;
+/// A text that goes on until its braces and brackets are closed.
+fn gathered(first: &str, lines: &mut Lines<'_>) -> String {
     let mut text = first.to_owned();
     let mut depth = depth_of(first);
     while depth > 0 {
@@ -354,7 +344,7 @@ fn gathered(first: &str, lines: &mut Lines<'_>) -> Whole {
         text.push_str(next);
         depth += depth_of(next);
     }
-    Whole { text, line }
+    text
 }
 
 /// Brackets that a line opens and does not close, outside of quotes and comments.

@@ -31,10 +31,7 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
     let (mut open, mut location) = (None, String::new());
     for file in files {
         for (number, line) in (1..).zip(file.text.lines()) {
-            let place = Place {
-                file: file.path.to_owned(),
-                line: number,
-            };
+            let place = file.place(number);
             let words = tokens(line.trim().trim_end_matches('>'));
             let Some((name, values)) = words.split_first() else {
                 continue;
@@ -62,7 +59,10 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
             }
         }
     }
-    let all_ports: Vec<u16> = listens.iter().filter_map(|it| it.port).collect();
+    let mut all_ports: Vec<u16> = listens.iter().filter_map(|it| it.port).collect();
+    if all_ports.is_empty() {
+        all_ports.push(80);
+    }
     let mut paths = None;
     if sites.is_empty() {
         for listen in listens {
@@ -72,16 +72,9 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
     }
     for site in sites {
         let own = site.ports.iter().copied().filter(|port| *port > 0);
-        let mut ports: Vec<u16> = own.collect();
-        if ports.is_empty() {
-            ports = if all_ports.is_empty() {
-                vec![80]
-            } else {
-                all_ports.clone()
-            };
-        }
-        for port in ports {
-            add(&mut found.listeners, site.listener(port, &main));
+        let own: Vec<u16> = own.collect();
+        for port in if own.is_empty() { &all_ports } else { &own } {
+            add(&mut found.listeners, site.listener(*port, &main));
         }
         if paths.is_none() && site.kind() == ListenerKind::Http {
             paths = Some(site.paths);
@@ -118,29 +111,11 @@ fn port(address: &str) -> u16 {
 }
 
 fn note(found: &mut Found, name: &str, values: &[String], place: Place) {
-    let named = |text: &String| Named {
-        text: text.clone(),
-        place: place.clone(),
-    };
-    let first = values.first();
-    match name {
-        "documentroot" => first
-            .into_iter()
-            .for_each(|it| add(&mut found.roots, named(it))),
-        "alias" => values
-            .get(1)
-            .into_iter()
-            .for_each(|it| add(&mut found.roots, named(it))),
-        "errorlog" | "customlog" | "transferlog" => {
-            first
-                .into_iter()
-                .for_each(|it| add(&mut found.logs, named(it)));
-        }
-        "sslcertificatefile" | "sslcertificatekeyfile" => {
-            first
-                .into_iter()
-                .for_each(|it| add(&mut found.certificates, named(it)));
-        }
+    let (things, text) = match name {
+        "documentroot" => (&mut found.roots, values.first()),
+        "alias" => (&mut found.roots, values.get(1)),
+        "errorlog" | "customlog" | "transferlog" => (&mut found.logs, values.first()),
+        "sslcertificatefile" | "sslcertificatekeyfile" => (&mut found.certificates, values.first()),
         "proxypass" | "proxypassmatch" | "balancermember" | "sethandler" => {
             let target = values.iter().find(|it| it.contains("://"));
             let Some(target) = target.filter(|it| !it.starts_with("balancer:")) else {
@@ -156,9 +131,12 @@ fn note(found: &mut Found, name: &str, values: &[String], place: Place) {
                 address: target.trim_start_matches("proxy:").to_owned(),
                 place,
             };
-            add(&mut found.upstreams, upstream);
+            return add(&mut found.upstreams, upstream);
         }
-        _ => {}
+        _ => return,
+    };
+    if let Some(text) = text.cloned() {
+        add(things, Named { text, place });
     }
 }
 

@@ -153,10 +153,7 @@ impl Reader {
         self.blocks.clear();
         self.addresses.clear();
         for (number, line) in (1..).zip(file.text.lines()) {
-            let place = Place {
-                file: file.path.to_owned(),
-                line: number,
-            };
+            let place = file.place(number);
             self.note_variables(line, &place);
             let mut words = tokens(&filled(line));
             while words.first().is_some_and(|word| word == "}") {

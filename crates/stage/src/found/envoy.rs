@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 
 use bakeoff_plan::Protocol;
 
-use super::{
-    Found, Listener, ListenerKind, Named, Place, Problem, Text, Upstream, UpstreamKind, add,
-};
+use super::{Found, Listener, ListenerKind, Named, Place, Problem, Text, Upstream, add};
 use crate::keys::{Keyed, Keys};
 
 /// A listener, as its lines say it.
@@ -35,10 +33,7 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
         let mut upstreams: BTreeMap<&str, Upstream> = BTreeMap::new();
         let keys = Keys::of(file.text);
         for key in &keys.all {
-            let place = Place {
-                file: file.path.to_owned(),
-                line: key.line,
-            };
+            let place = file.place(key.line);
             if let Some((item, rest)) = within(key, "static_resources.listeners[") {
                 note_path(rest, &key.value, &mut paths);
                 listeners
@@ -50,7 +45,8 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
                 let (endpoint, rest) = key.path.split_at(at);
                 note_upstream(upstreams.entry(endpoint).or_default(), rest, key, place);
             } else if key.path == "admin.address.socket_address.port_value" {
-                add(&mut found.listeners, admin(&key.value, place));
+                let port = key.value.parse().ok();
+                add(&mut found.listeners, Listener::aside(port, place));
             } else if key.path.starts_with("dynamic_resources.") && key.path.ends_with("path") {
                 let text = key.value.clone();
                 add(&mut found.modules, Named { text, place });
@@ -58,14 +54,11 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
             note_file(key, file, &mut found);
         }
         let made = listeners.into_values().filter_map(Reading::listener);
-        let made: Vec<Listener> = made.collect();
-        found.listeners.splice(0..0, made);
+        found.listeners.extend(made);
         let asked = upstreams.into_values().filter(|it| !it.address.is_empty());
         asked.for_each(|upstream| add(&mut found.upstreams, upstream));
     }
-    found
-        .listeners
-        .sort_by_key(|it| (it.kind == ListenerKind::Aside, it.place.line));
+    super::sort(&mut found.listeners);
     super::choose_paths(&mut found, paths);
     let answers = |it: &Listener| it.kind == ListenerKind::Http;
     if !found.listeners.iter().any(answers) {
@@ -94,10 +87,7 @@ fn problem(files: &[Text<'_>], listeners: &[Listener]) -> Option<Problem> {
         (None, None) => (1, "it has no listener in `static_resources`"),
     };
     Some(Problem {
-        place: Place {
-            file: file.path.to_owned(),
-            line,
-        },
+        place: file.place(line),
         what: what.to_owned(),
         hint: "write a listener for HTTP with its clusters into `static_resources`, or start it \
                yourself and race its URL"
@@ -132,7 +122,6 @@ fn note_upstream(upstream: &mut Upstream, rest: &str, key: &Keyed, place: Place)
         "socket_address.address" => {
             upstream.address = format!("{}{}", key.value, upstream.address);
             upstream.place = place;
-            upstream.kind = UpstreamKind::Http;
         }
         "socket_address.port_value" => upstream.address += &format!(":{}", key.value),
         _ => {}
@@ -142,10 +131,7 @@ fn note_upstream(upstream: &mut Upstream, rest: &str, key: &Keyed, place: Place)
 fn note_file(key: &Keyed, file: &Text<'_>, found: &mut Found) {
     let named = Named {
         text: key.value.clone(),
-        place: Place {
-            file: file.path.to_owned(),
-            line: key.line,
-        },
+        place: file.place(key.line),
     };
     if key.path.ends_with(".filename") {
         let is_tls =
@@ -158,17 +144,6 @@ fn note_file(key: &Keyed, file: &Text<'_>, found: &mut Found) {
         add(things, named);
     } else if key.path.contains("access_log") && key.path.ends_with(".path") {
         add(&mut found.logs, named);
-    }
-}
-
-fn admin(port: &str, place: Place) -> Listener {
-    Listener {
-        address: "*".to_owned(),
-        port: port.parse().ok(),
-        protocols: vec![Protocol::H1],
-        kind: ListenerKind::Aside,
-        place,
-        ..Listener::default()
     }
 }
 

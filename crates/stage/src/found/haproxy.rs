@@ -12,10 +12,7 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
     let mut sections: Vec<Section> = Vec::new();
     for file in files {
         for (number, line) in (1..).zip(file.text.lines()) {
-            let place = Place {
-                file: file.path.to_owned(),
-                line: number,
-            };
+            let place = file.place(number);
             note_variables(line, &place, &mut found);
             let words = tokens(&filled(line));
             let Some(first) = words.first() else {

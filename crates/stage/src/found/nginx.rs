@@ -346,8 +346,8 @@ impl<'n> Block<'n> {
                 Way::Upstream {
                     kind: UpstreamKind::Http | UpstreamKind::FastCgi,
                     ..
-                } => add(&mut passed_on, path.clone()),
-                Way::Status(200..=299) => add(&mut passed_on, path.clone()),
+                }
+                | Way::Status(200..=299) => add(&mut passed_on, path.clone()),
                 Way::File(_) => add(&mut files, path.clone()),
                 _ => {}
             }

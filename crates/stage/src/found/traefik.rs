@@ -4,7 +4,6 @@
 //! What it learns from containers and other providers is not seen.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use bakeoff_plan::Protocol;
 
@@ -71,10 +70,7 @@ struct Reader {
 
 impl Reader {
     fn note(&mut self, key: &Keyed, file: &Text<'_>) {
-        let place = Place {
-            file: file.path.to_owned(),
-            line: key.line,
-        };
+        let place = file.place(key.line);
         let named = |text: &str| Named {
             text: text.to_owned(),
             place: place.clone(),
@@ -174,19 +170,10 @@ impl Reader {
             }
         }
         if let Some(place) = self.shows_itself.take() {
-            let listener = Listener {
-                address: "*".to_owned(),
-                port: Some(OWN_PORT),
-                protocols: vec![Protocol::H1],
-                kind: ListenerKind::Aside,
-                place,
-                ..Listener::default()
-            };
+            let listener = Listener::aside(Some(OWN_PORT), place);
             add(&mut self.found.listeners, listener);
         }
-        self.found
-            .listeners
-            .sort_by_key(|it| (it.kind == ListenerKind::Aside, it.place.line));
+        super::sort(&mut self.found.listeners);
         self.found.listeners.extend(idle);
         super::choose_paths(&mut self.found, paths);
         let problem = self.problem(files);
@@ -196,17 +183,9 @@ impl Reader {
 
     /// Why nothing would answer.
     fn problem(&self, files: &[Text<'_>]) -> Option<Problem> {
-        let path = || {
-            files
-                .first()
-                .map_or_else(PathBuf::new, |file| file.path.to_owned())
-        };
         if self.entries.is_empty() && !self.routers.is_empty() {
             return Some(Problem {
-                place: Place {
-                    file: path(),
-                    line: 1,
-                },
+                place: files.first()?.place(1),
                 what: "it has routers and no entry points: it is the part of a configuration that \
                        a provider reads"
                     .to_owned(),

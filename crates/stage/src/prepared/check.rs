@@ -155,14 +155,9 @@ fn check_stores(prepared: &Prepared) -> Result<(), StageError> {
 /// The file and line of what a server's message says at `at`: those of its line, or of the last one
 /// before it that has any. Before an error there may be warnings of other lines.
 fn place_of(message: &str, at: usize) -> Option<String> {
-    let begin = message[..at].rfind('\n').map_or(0, |end| end + 1);
-    let end = message[at..]
-        .find('\n')
-        .map_or(message.len(), |end| at + end);
-    let before = message[..begin].lines().rev();
-    std::iter::once(&message[begin..end])
-        .chain(before)
-        .find_map(place_in)
+    let rest = message[at..].find('\n');
+    let end = rest.map_or(message.len(), |end| at + end);
+    message[..end].lines().rev().find_map(place_in)
 }
 
 /// The file and line that a text names: `... in /etc/nginx/a.conf:12`.

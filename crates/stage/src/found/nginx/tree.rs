@@ -123,10 +123,7 @@ impl Tree<'_> {
             for other in taken_in {
                 nodes.extend(self.nodes(other, depth - 1));
             }
-            let place = Place {
-                file: self.files[file].path.to_owned(),
-                line: statement.line,
-            };
+            let place = self.files[file].place(statement.line);
             nodes.push(Node {
                 words: statement.words.clone(),
                 place,

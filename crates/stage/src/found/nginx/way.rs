@@ -250,9 +250,7 @@ fn returned(values: &[String]) -> Way {
         [] => (500, None),
     };
     match target {
-        Some(target) if matches!(status, 301 | 302 | 303 | 307 | 308) => {
-            Way::Redirect(target.clone())
-        }
+        Some(target) if bakeoff_plan::is_redirect(status) => Way::Redirect(target.clone()),
         _ => Way::Status(status),
     }
 }
