@@ -155,10 +155,8 @@ const LISTENS: &[u8] = b"0A";
 /// Whether the last whole line of `/proc/net/tcp` or `tcp6` is of a listening socket: more of them
 /// may follow.
 pub(crate) fn listens_to_the_end(text: &[u8]) -> bool {
-    let Some(end) = text.iter().rposition(|byte| *byte == b'\n') else {
-        return false;
-    };
-    let last = lines(&text[..end]).last();
+    // The last part is a line that was cut, or nothing.
+    let last = text.rsplit(|byte| *byte == b'\n').nth(1);
     last.is_some_and(|line| words(line).nth(3) == Some(LISTENS))
 }
 

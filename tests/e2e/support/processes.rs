@@ -26,7 +26,8 @@ pub(crate) fn below(root: u32) -> Vec<Process> {
     let mut found = Vec::new();
     let mut parents = vec![root];
     while let Some(parent) = parents.pop() {
-        let below: Vec<Process> = children(parent).into_iter().filter_map(process).collect();
+        let below = children(parent).into_iter().filter_map(stat);
+        let below: Vec<Process> = below.map(|stat| stat.process).collect();
         parents.extend(below.iter().map(|process| process.pid));
         found.extend(below);
     }
@@ -48,10 +49,6 @@ fn children(pid: u32) -> Vec<u32> {
         );
     }
     found
-}
-
-fn process(pid: u32) -> Option<Process> {
-    stat(pid).map(|stat| stat.process)
 }
 
 /// Everything whose command line or environment holds `marker`.
