@@ -95,7 +95,8 @@ deny:
 	fi
 
 # Which of them run beside each other: tests/run.py and tests/e2e/support/turns.rs.
-test-rust: compiled run-tests
+test-rust: $(PAGE)
+	$(RUN) CARGO="$(CARGO)" tests/run.py
 
 run-tests:
 	$(RUN) CARGO="$(CARGO)" tests/run.py --built $(BUILT)
