@@ -316,10 +316,11 @@ fn pair<'c, 'r>(
 /// Why numbers of this metric are shown and not compared under this load.
 pub(crate) fn shown_only(metric: Metric, cell: &JudgedCell<'_>) -> Option<Reason> {
     let trial = cell.cell.trials.first()?;
-    match (&trial.load.model, metric) {
-        (LoadModel::Closed { .. }, metric) => metric.is_latency().then_some(Reason::ClosedLoop),
-        (_, metric) => (metric == Metric::RatePerS).then_some(Reason::OpenLoop),
-    }
+    let model = &trial.load.model;
+    (!metric.fits(model)).then_some(match model {
+        LoadModel::Closed { .. } => Reason::ClosedLoop,
+        _ => Reason::OpenLoop,
+    })
 }
 
 fn causes(

@@ -82,14 +82,23 @@ pub(crate) fn command() -> clap::Command {
 impl Flags {
     /// Reads the arguments of this process, the first of which is its name.
     pub(crate) fn of(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
+        Self::reader()(arguments)
+    }
+
+    /// Reads one command line after the other.
+    pub(crate) fn reader() -> impl FnMut(Vec<OsString>) -> Result<Self, clap::Error> {
         let known = foreign::known(command());
-        if let Some(error) = foreign::no_command(&known, &arguments) {
-            return Err(error);
+        // It is built when it is first used, and knows more flags from then on.
+        let mut parser = known.clone();
+        move |arguments| {
+            if let Some(error) = foreign::no_command(&known, &arguments) {
+                return Err(error);
+            }
+            let arguments = foreign::with_two_dashes(&known, arguments);
+            let matches = parser.try_get_matches_from_mut(arguments);
+            let mut matches = matches.map_err(foreign::without_far_tip)?;
+            Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
         }
-        let arguments = foreign::with_two_dashes(&known, arguments);
-        let matches = known.try_get_matches_from(arguments);
-        let mut matches = matches.map_err(foreign::without_far_tip)?;
-        Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
     }
 }
 

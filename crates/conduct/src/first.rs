@@ -16,6 +16,8 @@ use bakeoff_stage::{Cause, Fetched, Stage, StageError};
 use serde::{Deserialize, Serialize};
 
 use crate::answers::{ANSWER_LIMIT, chosen};
+use crate::campaign::rest;
+use crate::clock::Clock;
 use crate::contestant::{Answered, Contestant, Place};
 use crate::learn::{Seen, learn};
 use crate::preflight::Finding;
@@ -23,8 +25,6 @@ use crate::site::{Part, StartOrder};
 
 /// A clock in seconds has moved on by then.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(1100);
-/// How long a request to stop may be overlooked.
-const LOOK_AFTER: Duration = Duration::from_millis(20);
 /// Contenders that are asked at the same time.
 const AT_ONCE: usize = 6;
 
@@ -223,9 +223,8 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
         first.meet(&open_answer(&contestant, &workload, one)?);
         seen.push((one.0, first));
     }
-    while began.elapsed() < ASK_AGAIN_AFTER && !approach.stop.load(Ordering::Relaxed) {
-        std::thread::sleep(LOOK_AFTER);
-    }
+    let left = ASK_AGAIN_AFTER.saturating_sub(began.elapsed());
+    rest(left, &Clock::default(), approach.stop);
     if contestant.server.is_kept() {
         contestant.stop_all()?;
         contestant = start()?;

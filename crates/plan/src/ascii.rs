@@ -4,10 +4,13 @@
 /// Most bytes of a label (RFC 1035, 2.3.4).
 const LABEL_BYTES_MAX: usize = 63;
 
-/// A path and query with blanks and what is no ASCII percent-encoded, as browsers do
-/// (RFC 3987, 3.1).
+/// A path and query with a slash before it, and with blanks and what is no ASCII percent-encoded,
+/// as browsers do (RFC 3987, 3.1).
 pub fn encoded_target(path: &str) -> String {
-    let mut encoded = String::with_capacity(path.len());
+    let mut encoded = String::with_capacity(path.len() + 1);
+    if !path.starts_with('/') {
+        encoded.push('/');
+    }
     let mut bytes = [0; 4];
     for letter in path.chars() {
         if letter.is_ascii() && letter != ' ' {
@@ -20,9 +23,15 @@ pub fn encoded_target(path: &str) -> String {
     encoded
 }
 
+/// A host and what stands behind it, with the name in ASCII; `None` as with the name alone.
+pub fn ascii_authority(authority: &str) -> Option<String> {
+    let (host, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
+    Some(ascii_host(host)? + port)
+}
+
 /// The name of a host as the DNS and `Host` have it; `None` where it cannot be one, or where only
 /// tables of Unicode could say what it is.
-pub fn ascii_host(host: &str) -> Option<String> {
+fn ascii_host(host: &str) -> Option<String> {
     if host.is_ascii() {
         return Some(host.to_owned());
     }

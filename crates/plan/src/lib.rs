@@ -52,7 +52,7 @@ mod random;
 mod schedule;
 mod williams;
 
-pub use ascii::{ascii_host, encoded_target};
+pub use ascii::{ascii_authority, encoded_target};
 pub use change::Change;
 pub use contender::*;
 pub use contenders::RESERVED;
@@ -73,7 +73,7 @@ pub use order::{
 pub use overload::{Overload, Purpose, RUNGS_MAX, Ramp, STEPS_MAX};
 pub use overrides::{Overrides, RoundsAsked};
 pub use random::Random;
-pub use replay::{AccessLog, Page, PageRequest};
+pub use replay::{AccessLog, Page, PageRequest, is_redirect};
 pub use request::{
     Changing, Connections, Expected, KnownBy, Request, RequestBody, Requests, SentBody,
 };

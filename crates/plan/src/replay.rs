@@ -14,7 +14,7 @@ mod page;
 mod texts;
 
 pub use log::AccessLog;
-pub use page::{Page, PageRequest};
+pub use page::{Page, PageRequest, is_redirect};
 
 use crate::error::PlanError;
 use crate::file::{

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ascii::{ascii_host, encoded_target};
+use crate::ascii::{ascii_authority, encoded_target};
 use crate::requests::target;
 use crate::rules::Fault;
 
@@ -46,14 +46,13 @@ impl Url {
         };
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
-        let slash = if path.starts_with('/') { "" } else { "/" };
-        let path = format!("{slash}{}", encoded_target(path));
+        let path = encoded_target(path);
         target(&path).map_err(|_| wrong("has a path that cannot be asked for"))?;
         if authority.contains('@') {
             return Err(wrong("has a user in it; use a header for authorization"));
         }
         let usual = if is_secure { 443 } else { 80 };
-        let authority = ascii_host_and_port(authority).ok_or_else(|| {
+        let authority = ascii_authority(authority).ok_or_else(|| {
             wrong("has a host whose form in ASCII is not known here; write it as in xn--4ca.test")
         })?;
         let (host, port) = host_and_port(&authority, usual).ok_or_else(|| wrong("has no host"))?;
@@ -98,12 +97,6 @@ fn without_user(text: &str) -> String {
     let scheme = scheme.filter(|scheme| scheme.chars().all(|c| c.is_ascii_alphanumeric()));
     let scheme = scheme.map_or(String::new(), |scheme| format!("{scheme}://"));
     format!("{scheme}***@{rest}")
-}
-
-/// A host and what stands behind it, with the name in ASCII.
-fn ascii_host_and_port(authority: &str) -> Option<String> {
-    let (host, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
-    Some(ascii_host(host)? + port)
 }
 
 fn host_and_port(authority: &str, usual: u16) -> Option<(&str, u16)> {

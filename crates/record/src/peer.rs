@@ -3,9 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Statuses by which a server sends a client elsewhere for what it asked (RFC 9110, 15.4).
-const REDIRECTS: [u16; 5] = [301, 302, 303, 307, 308];
-
 /// One address of a name that has several, and what became of connections to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,7 +39,7 @@ impl Said {
 
     /// Whether the server sent the client elsewhere.
     pub fn is_redirect(&self) -> bool {
-        REDIRECTS.contains(&self.status)
+        bakeoff_plan::is_redirect(self.status)
     }
 
     /// Whether it counts as right, and holds nothing of what was asked.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use bakeoff_audit::list;
+
 use crate::number::{count, counted, plain};
 use crate::redaction::Redacted;
 
@@ -53,12 +55,7 @@ pub fn holdings(redacted: &Redacted) -> Option<String> {
     let held = kinds.into_iter().filter(|(n, ..)| *n > 0);
     let held = held.map(|(n, of, noun, which)| format!("{of}{}{which}", counted(n as u64, noun)));
     let held: Vec<String> = held.collect();
-    let (last, others) = held.split_last()?;
-    let held = match others {
-        [] => last.clone(),
-        others => format!("{} and {last}", others.join(", ")),
-    };
-    Some(format!("the record holds {held}; {secrets}"))
+    (!held.is_empty()).then(|| format!("the record holds {}; {secrets}", list(&held)))
 }
 
 /// ` (a, b and 3 more)`; nothing where there is no name.

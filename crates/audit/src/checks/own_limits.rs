@@ -36,18 +36,13 @@ fn connections(trial: &TrialRecord, limits: &OwnLimits, proxied: bool) -> Option
         (clients, "")
     };
     let held = each.saturating_mul(workers);
-    let of_workers = match workers {
-        1 => String::new(),
-        workers => format!("{} workers ", count(workers)),
+    let who = match workers {
+        1 => "it".to_owned(),
+        workers => format!("{} workers", count(workers)),
     };
     (needed > held).then(|| {
         format!(
-            "{said} lets {}hold {} connections at once, and {} clients{through} need {}",
-            if of_workers.is_empty() {
-                "it "
-            } else {
-                &of_workers
-            },
+            "{said} lets {who} hold {} connections at once, and {} clients{through} need {}",
             count(held),
             count(clients),
             count(needed)

@@ -72,11 +72,6 @@ fn no_password(text: &str) -> Option<&'static str> {
 }
 
 impl BodyFlags {
-    /// Whether there is a body.
-    pub(crate) fn are_given(&self) -> bool {
-        self.body.is_some() || self.is_form()
-    }
-
     /// Whether it is a form, as long as no header says otherwise.
     pub(crate) fn is_form(&self) -> bool {
         !(self.data.is_empty() && self.data_binary.is_empty() && self.data_raw.is_empty())

@@ -77,10 +77,9 @@ fn ends(answers: &[Words<'_>]) -> (usize, usize) {
     let shortest = answers.iter().map(Vec::len).min().unwrap_or(0);
     let at_begin = |at: &usize| answers.iter().all(|one| one[*at] == first[*at]);
     let begin = (0..shortest).take_while(at_begin).count();
-    let from_end = |words: &Words<'_>, back: usize| words[words.len() - 1 - back].to_vec();
     let at_end = |back: &usize| {
-        let mut answers = answers.iter();
-        answers.all(|one| from_end(one, *back) == from_end(first, *back))
+        let last = first[first.len() - 1 - back];
+        answers.iter().all(|one| one[one.len() - 1 - back] == last)
     };
     let end = (0..shortest - begin).take_while(at_end).count();
     (begin, end)

@@ -136,7 +136,8 @@ fn counts(omitted: &BTreeMap<Omitted, u64>) -> String {
     }
 }
 
-fn is_redirect(status: u16) -> bool {
+/// Whether a server sends a client elsewhere by this status for what it asked (RFC 9110, 15.4).
+pub fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 

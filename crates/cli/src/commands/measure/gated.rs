@@ -92,19 +92,16 @@ impl Gated {
                  one that was asked for; hold it against a closed loop, with --clients"
             )));
         }
-        let Some(gates) = &self.gates else {
-            return self.refuse_what_is_never_decided(plan);
-        };
-        if self.baseline.is_none() && plan.contenders.len() < 2 {
-            return Err(exit::usage(
-                "--gate holds contenders against the first one, and the plan has one alone; name \
-                 a second --contender, or a record with --baseline",
-            ));
-        }
-        if self.baseline.is_some() {
-            fits_across(gates, plan)?;
-        } else {
-            fits(gates, plan).map_err(exit::usage)?;
+        match (&self.gates, &self.baseline) {
+            (Some(gates), Some(_)) => fits_across(gates, plan)?,
+            (Some(_), None) if plan.contenders.len() < 2 => {
+                return Err(exit::usage(
+                    "--gate holds contenders against the first one, and the plan has one alone; \
+                     name a second --contender, or a record with --baseline",
+                ));
+            }
+            (Some(gates), None) => fits(gates, plan).map_err(exit::usage)?,
+            (None, _) => {}
         }
         self.refuse_what_is_never_decided(plan)
     }

@@ -1,6 +1,7 @@
 //! What a request is made of besides its URL, from the flags that `load` and `race` share.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::exit;
 use crate::flags::{BodyFlags, HeadFlags};
@@ -13,7 +14,7 @@ pub(super) struct Sent {
     /// `None` where no flag names one.
     pub(super) method: Option<String>,
     pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Option<Vec<u8>>,
+    pub(super) body: Option<Arc<[u8]>>,
 }
 
 impl Sent {
@@ -35,7 +36,7 @@ impl Sent {
         Ok(Self {
             method: head.method.clone(),
             headers,
-            body: bytes(body)?,
+            body: bytes(body)?.map(Into::into),
         })
     }
 
@@ -51,26 +52,24 @@ fn bytes(flags: &BodyFlags) -> anyhow::Result<Option<Vec<u8>>> {
     if let Some(path) = &flags.body {
         return read("--body", path).map(Some);
     }
-    if !flags.are_given() {
+    if !flags.is_form() {
         return Ok(None);
     }
-    let is_break = |byte: &u8| matches!(byte, b'\r' | b'\n' | 0);
+    let part = |flag: &str, text: &str, is_kept: fn(&u8) -> bool| match text.strip_prefix('@') {
+        Some(path) => {
+            let mut bytes = read(flag, Path::new(path))?;
+            bytes.retain(is_kept);
+            anyhow::Ok(bytes)
+        }
+        None => Ok(text.as_bytes().to_vec()),
+    };
     let mut parts = Vec::new();
     for text in &flags.data {
-        parts.push(match text.strip_prefix('@') {
-            Some(path) => {
-                let mut bytes = read("--data", Path::new(path))?;
-                bytes.retain(|byte| !is_break(byte));
-                bytes
-            }
-            None => text.clone().into_bytes(),
-        });
+        let is_no_break = |byte: &u8| !matches!(byte, b'\r' | b'\n' | 0);
+        parts.push(part("--data", text, is_no_break)?);
     }
     for text in &flags.data_binary {
-        parts.push(match text.strip_prefix('@') {
-            Some(path) => read("--data-binary", Path::new(path))?,
-            None => text.clone().into_bytes(),
-        });
+        parts.push(part("--data-binary", text, |_| true)?);
     }
     parts.extend(flags.data_raw.iter().map(|text| text.clone().into_bytes()));
     Ok(Some(parts.join(&b"&"[..])))

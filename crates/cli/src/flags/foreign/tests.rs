@@ -399,3 +399,24 @@ fn a_missing_command_is_named() {
         assert!(error.contains("`bakeoff load URL`"), "{error}");
     }
 }
+
+/// Lists of commands have one reader, which says of each what a reader of its own would.
+#[test]
+fn one_reader_answers_as_many_do() {
+    let mut read = Flags::reader();
+    for (_, commands) in FIRST {
+        for (line, _) in commands {
+            let start = ["bakeoff", "load"].map(str::to_owned).into_iter();
+            let arguments: Vec<OsString> = start.chain(words(line)).map(OsString::from).collect();
+            let shown = |read: Result<Flags, clap::Error>| match read {
+                Ok(flags) => format!("{flags:?}"),
+                Err(error) => error.to_string(),
+            };
+            assert_eq!(
+                shown(read(arguments.clone())),
+                shown(Flags::of(arguments)),
+                "{line}"
+            );
+        }
+    }
+}

@@ -65,13 +65,12 @@ impl Asked {
         }
         let mut server = Server::of(flags);
         let sent = Sent::of(&request.head, &request.body)?;
-        let body: Arc<[u8]> = sent.body.as_deref().unwrap_or_default().into();
         let each = urls.iter().zip(weights).map(|(url, weight)| {
             Ok(AskedOne {
                 target: server.target(url).map_err(exit::usage)?,
                 method: sent.method(sent.body.is_some()).to_owned(),
                 headers: sent.headers.clone(),
-                body: body.clone(),
+                body: sent.body.clone().unwrap_or_default(),
                 weight,
                 status: status(flags, None),
             })
@@ -114,7 +113,7 @@ impl Asked {
             Ok(AskedOne {
                 target: server.target(&listed.url).map_err(at)?,
                 method: listed.method.unwrap_or_else(|| usual.to_owned()),
-                headers: merged(&sent.headers, listed.headers),
+                headers: merged(&sent.headers, &listed.headers),
                 body: body.unwrap_or_default(),
                 weight: listed.weight,
                 status: status(flags, None),
@@ -135,21 +134,20 @@ impl Asked {
         let mut server = Server::of(flags);
         let usual = Sent::of(&flags.request.head, &flags.request.body)?;
         let mut requests = Vec::new();
+        let mut read = Flags::reader();
         for command in commands {
             let at = |error: String| wrong(&format!("line {}: {error}", command.line));
-            let own = own_flags(command.words).map_err(at)?;
+            let own = own_flags(&mut read, command.words).map_err(at)?;
             let sent = Sent::of(&own.request.head, &own.request.body);
             let sent = sent.map_err(|error| at(error.to_string()))?;
-            let body = sent.body.as_deref().or(usual.body.as_deref());
-            let method = sent.method.clone().or(usual.method.clone());
-            let body: Option<Arc<[u8]>> = body.map(Into::into);
+            let body = sent.body.clone().or_else(|| usual.body.clone());
+            let method = sent.method.as_deref();
+            let method = method.unwrap_or_else(|| usual.method(body.is_some()));
             for url in &own.amount.urls {
                 requests.push(AskedOne {
                     target: server.target(url).map_err(at)?,
-                    method: method
-                        .clone()
-                        .unwrap_or_else(|| sent.method(body.is_some()).to_owned()),
-                    headers: merged(&usual.headers, sent.headers.clone()),
+                    method: method.to_owned(),
+                    headers: merged(&usual.headers, &sent.headers),
                     body: body.clone().unwrap_or_default(),
                     weight: 1,
                     status: status(flags, None),
@@ -218,14 +216,17 @@ impl Asked {
 }
 
 /// The flags of a command in a list, where `-d` is curl's.
-fn own_flags(words: Vec<String>) -> Result<LoadFlags, String> {
+fn own_flags(
+    read: &mut impl FnMut(Vec<OsString>) -> Result<Flags, clap::Error>,
+    words: Vec<String>,
+) -> Result<LoadFlags, String> {
     let start = ["bakeoff", "load"].map(str::to_owned).into_iter();
     let words = words.into_iter().map(|word| match word.strip_prefix("-d") {
         Some("") => "--data".to_owned(),
         Some(text) => format!("--data={text}"),
         None => word,
     });
-    let read = Flags::of(start.chain(words).map(OsString::from).collect());
+    let read = read(start.chain(words).map(OsString::from).collect());
     // The first line is what is wrong, and may be all that is of one's own words.
     let first = |error: clap::Error| {
         let text = error.to_string();
@@ -239,7 +240,7 @@ fn own_flags(words: Vec<String>) -> Result<LoadFlags, String> {
 }
 
 /// Headers of the flags, without those that a listed request has itself, and then its own.
-fn merged(flags: &[(String, String)], own: Vec<(String, String)>) -> Vec<(String, String)> {
+fn merged(flags: &[(String, String)], own: &[(String, String)]) -> Vec<(String, String)> {
     let is_own = |name: &str| own.iter().any(|(it, _)| it.eq_ignore_ascii_case(name));
     let usual = flags.iter().filter(|(name, _)| !is_own(name)).cloned();
     usual.chain(own.iter().cloned()).collect()
@@ -249,18 +250,13 @@ fn merged(flags: &[(String, String)], own: Vec<(String, String)>) -> Vec<(String
 #[derive(Default)]
 struct Bodies {
     files: HashMap<String, Arc<[u8]>>,
-    usual: Option<Arc<[u8]>>,
 }
 
 impl Bodies {
     /// The body of a listed request, which is its own or that of the flags.
     fn of(&mut self, listed: &ListedRequest, sent: &Sent) -> Result<Option<Arc<[u8]>>, String> {
         match &listed.body {
-            None => {
-                let usual = || sent.body.as_deref().map(Into::into);
-                self.usual = self.usual.take().or_else(usual);
-                Ok(self.usual.clone())
-            }
+            None => Ok(sent.body.clone()),
             Some(ListedBody::Base64(text)) => match STANDARD.decode(text) {
                 Ok(bytes) => Ok(Some(bytes.into())),
                 Err(error) => Err(format!("its body is no Base64: {error}")),
