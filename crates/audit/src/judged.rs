@@ -1,4 +1,4 @@
-//! A record judged: the one entry for whoever shows it.
+//! A judged record: the one entry for everything that shows one.
 
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Record, TrialRecord};

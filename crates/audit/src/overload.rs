@@ -1,5 +1,5 @@
-//! What a server does beyond its capacity and on the way back (R38, R39): classes with the figures
-//! that they rest on, goodput at twice the capacity, and the time until it has recovered.
+//! What a server does beyond its capacity and on the way back (R38, R39): classes with their
+//! figures, goodput at twice the capacity, and the time until it has recovered.
 //!
 //! ```text
 //! TrialRecord ─► Series (parts and steps) ─► classes step by step ─┐
@@ -7,8 +7,8 @@
 //! TrialRecord ─► Rung (one closed loop) ─► who refuses, who slows
 //! ```
 //!
-//! What rests on latency or goodput is not said where the load engine may have been the limit; a
-//! refusal or an error is the server's in any case.
+//! If the load engine may have been the limit, nothing is said that depends on latency or goodput.
+//! A refusal or an error is the server's in any case.
 
 mod before;
 mod classes;

@@ -1,9 +1,9 @@
 //! Other people's results: what in a published table can be believed.
 //!
-//! [`audit`] holds each row against the rules that a table can be held against: its figures must
-//! fit each other, and the rig that they came from. A rule that lacks a figure is not a finding; it
-//! is listed as not checked, with the flag that would let it run. Reading files is the work of the
-//! crate `published`.
+//! [`audit`] applies the rules that a table can be checked against: its figures must fit each
+//! other, and the machines that they came from. A rule that lacks a figure is not a finding; it is
+//! listed as not checked, with the flag that would let it run. The crate `published` reads the
+//! files.
 
 mod clients;
 mod code;

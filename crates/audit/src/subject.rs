@@ -1,4 +1,4 @@
-//! What a trial is judged by: itself, the machine, and the references beside it.
+//! What a trial is judged by: itself, the machine, and the references in its block.
 
 use bakeoff_plan::{CONTROL_MARK, Changing, Contender, Plan};
 use bakeoff_record::{

@@ -1,7 +1,6 @@
-//! A server on one site and the upstream behind it on another.
+//! A server on one site and its upstream on another, as a single contestant.
 //!
-//! Whoever conducts a trial sees one contestant. What is asked of the upstream goes to its site,
-//! and everything else to the server's.
+//! Calls about the upstream go to its site, and all others to the server's.
 
 use std::time::{Duration, Instant};
 

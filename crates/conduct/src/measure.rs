@@ -1,5 +1,5 @@
-//! The load on a contestant, watched: the engine on threads of its own, the probe on another,
-//! and here who looks whether the server still lives and whether somebody wants to stop.
+//! Puts the load on a contestant and watches it. The engine and the probe run on threads of their
+//! own. This thread checks whether the server still lives and whether somebody wants to stop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

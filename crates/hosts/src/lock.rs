@@ -1,14 +1,13 @@
 //! One campaign on a host at a time: a lock on a file in the cache there.
 //!
-//! The lock is the kernel's own (flock), so it is free as soon as its holders are gone, by
-//! `kill -9` too. All agents of one campaign on a host share it. The host is held until the last of
-//! them is gone: a host may have an agent for each role, and one whose link was cut lives on for a
-//! while beside the next one.
+//! The lock is the kernel's (flock), so it is free as soon as its holders are gone, also by `kill
+//! -9`. All agents of one campaign on a host share it, and the host is locked until the last of
+//! them is gone: a host may have an agent for each role, and an agent whose link was cut lives on
+//! for a while next to its successor.
 //!
-//! A home folder may be that of many hosts (NFS, whose locks hold on all of them), and network
-//! namespaces of one machine are several hosts with one file system. So the file's name has what
-//! the kernel calls itself since it started, and the namespace's number. The file goes with the
-//! last agent.
+//! A home folder may belong to many hosts (NFS, where a lock applies to all of them), and network
+//! namespaces of one machine are several hosts with one file system. So the file's name contains
+//! the kernel's boot identifier and the namespace's number. The last agent removes the file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};

@@ -1,5 +1,5 @@
-//! What home says to an agent, and what the agent says back. Loads, machines and results are
-//! those of other crates, and are JSON here.
+//! Messages between home and an agent. Loads, machines and results are types of other crates, and
+//! JSON here.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

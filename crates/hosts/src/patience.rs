@@ -1,6 +1,6 @@
-//! How long an answer is waited for: longer than was said while it comes, and never without end.
+//! How long home waits for an answer: longer than announced while it arrives, but never forever.
 //!
-//! Knows no clock: times are those of any one, given by whoever waits.
+//! Knows no clock: the caller passes times in.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What passes between a running engine and whoever started it: a request to stop, when to begin,
-//! the time of the window, and live counters for a display. Written and read without locks.
+//! What a running engine shares with its caller: a request to stop, when to begin, the time of the
+//! window, and live counters for a display. Written and read without locks.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! What one thread of the engine has beside its slots: the driver, the pace, the ledger, and the
-//! tools that its connections share.
+//! What the slots of one engine thread share: the driver, the pace, the ledger, and the tools of
+//! its connections.
 
 use std::sync::Arc;
 

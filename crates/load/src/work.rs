@@ -6,8 +6,8 @@
 //!      └► quic ────┘
 //! ```
 //!
-//! Each function works on one slot and on what its thread has beside slots, and never reaches
-//! into another slot.
+//! Each function works on one slot and on what its thread shares, and never reaches into another
+//! slot.
 
 use crate::driver::{Driver, Ready};
 use crate::link::Link;

@@ -1,8 +1,8 @@
 //! What the server has seen so far.
 //!
-//! Each event loop owns one set of counters and is the only one to write it, so counting is a
-//! plain addition; the control listener reads all sets and adds them up. A request is counted
-//! before its answer is sent: whoever holds an answer finds it counted.
+//! Each event loop owns one set of counters and is the only one to write it, so counting is a plain
+//! addition; the control listener reads all sets and adds them up. A request is counted before its
+//! answer is sent, so a client that has an answer finds it counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,7 +1,7 @@
 //! An answer on a stream of its own, in HTTP/2 and HTTP/3: how much of it may go, and its end.
 //!
-//! What stands in for a connection in HTTP/1.1 is the stream here: one that is to be reset or
-//! closed half way is reset alone, and its neighbours go on. It owns no clock and no socket.
+//! The stream has the place of a connection in HTTP/1.1: if it is reset or closed half way, other
+//! streams continue. It owns no clock and no socket.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! The course of a campaign: how many rounds, what is measured beside the contenders, and what
-//! their comparison is for.
+//! How a campaign proceeds: how many rounds, what it measures besides contenders, and what their
+//! comparison is for.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! What a proxied workload wants of the origin: the `[origin]` table, what it becomes, and back.
+//! What a proxied workload demands of the origin: the `[origin]` table as a ready value, and back.
 //!
-//! What the origin makes of it is not known here; see [`Demand`] for what each part means.
+//! How the origin fulfils it is not known here; see [`Demand`] for the meaning of each part.
 
 use std::borrow::Cow;
 use std::fmt;

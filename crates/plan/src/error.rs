@@ -1,7 +1,7 @@
 //! Why a plan or workload is refused: where, what was expected, what to do about it.
 //!
-//! Every message opens with its place, so an editor can jump there. The place is boxed to keep
-//! an error small beside what is returned when all is well.
+//! Every message begins with its place, so an editor can jump there. The place is boxed to keep
+//! results small.
 
 use std::fmt;
 

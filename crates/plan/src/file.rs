@@ -1,8 +1,8 @@
 //! Plans and workloads as they are written in TOML, and the JSON Schemas that editors take.
 //!
-//! The types say what may be written and nothing more: names are not looked up and keys are
-//! not weighed against each other here; `resolve` does that. Ranges and examples stand in the
-//! schema attributes once, and both editors and [`crate::check`] take them from there.
+//! The types say what may be written and nothing more: `resolve` looks up names and checks keys
+//! against each other. Ranges and examples are in the schema attributes only, from which editors
+//! and [`crate::check`] take them.
 
 use std::borrow::Cow;
 use std::fmt;

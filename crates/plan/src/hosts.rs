@@ -1,6 +1,6 @@
 //! The hosts file: which hosts there are, how each is reached, and which role each has.
 //!
-//! It says how a host is reached and nothing more: that it can be is found out elsewhere.
+//! It does not try to reach a host.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

@@ -1,7 +1,6 @@
-//! A load beyond a server's capacity and back, as a ready value; and the ladder of closed loops
-//! beside it.
+//! A load beyond a server's capacity and back as a ready value, with its ladder of closed loops.
 //!
-//! What the steps come to is judged elsewhere, from the record.
+//! The results of the steps are judged from the record, not here.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What flags change in a plan before it runs.
+//! Flags that change a plan before it runs.
 
 use std::time::Duration;
 

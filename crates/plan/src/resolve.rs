@@ -1,8 +1,8 @@
-//! A plan's TOML becomes a [`Plan`]: names looked up, lists opened, keys weighed against each
+//! Makes a [`Plan`] of a plan's TOML: looks up names, expands lists, and checks keys against each
 //! other.
 //!
-//! It reads no file: workloads come as text from a [`Library`], which also knows the servers, and
-//! whether a file is there.
+//! It reads no file: a [`Library`] passes workloads in as text, and knows the servers and whether a
+//! file exists.
 
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! A TOML text that remembers where everything stands in it.
+//! A TOML text that knows the place of each of its values.
 //!
-//! It says where; what may stand there is for `check` (keys, types, ranges) and `resolve`.
+//! What may be at a place is up to `check` (keys, types, ranges) and `resolve`.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

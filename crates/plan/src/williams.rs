@@ -1,6 +1,6 @@
-//! Williams squares: orders in which each entrant stands equally often in each place, and
-//! directly behind each other entrant equally often (E. J. Williams 1949, "Experimental designs
-//! balanced for the estimation of residual effects of treatments").
+//! Williams squares: orders in which each entrant has each position equally often, and directly
+//! follows each other entrant equally often (E. J. Williams 1949, "Experimental designs balanced
+//! for the estimation of residual effects of treatments").
 
 /// Row `number` (from 0) of the square for `n` entrants: a permutation of `0..n`. After
 /// [`rows`]`(n)` rows the square begins again.

@@ -1,7 +1,7 @@
-//! TCP sockets of this network namespace, as the kernel reports them to whoever asks.
+//! TCP sockets of this network namespace, from the kernel's socket diagnostics.
 //!
-//! `/proc/net/tcp` has the same. But it has a line of text for each connection that a load has left
-//! behind, too, and the kernel looks for all of them where only those that listen are wanted.
+//! `/proc/net/tcp` has the same. But it also has a line of text for each connection that a load
+//! left behind, and the kernel searches all of them even if only listening sockets are wanted.
 
 use std::os::fd::OwnedFd;
 

@@ -1,7 +1,7 @@
 //! autocannon's JSON, and the tables that it prints.
 //!
-//! It keeps latencies as whole ms, cut off or rounded, so its mean may be off by one. What came to
-//! no answer is among the errors. On the console, counts from a thousand on are rounded to
+//! It keeps latencies as whole ms, cut off or rounded, so its mean may be off by one. Requests
+//! without an answer are among the errors. On the console, counts from a thousand on are rounded to
 //! thousands, so there the rate says how many there were.
 
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! bombardier's JSON, and what it prints.
 //!
-//! Latencies are of everything that was sent, and what came to no answer is among the `others`.
-//! Its own rate is the mean of short samples, which says something of a timed run alone.
+//! Latencies are of everything that was sent, and requests without an answer are among the
+//! `others`. Its own rate is the mean of short samples, which is meaningful for a timed run only.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! Which form a file has, and who reads it: one table of readers, and one of forms that none reads.
+//! Detects a file's format and its reader: one table of readers, and one of known formats that have
+//! none.
 
 use serde_json::Value;
 

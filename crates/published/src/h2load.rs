@@ -1,10 +1,10 @@
 //! What h2load prints, one run after the other.
 //!
-//! Figures are found by what stands before them and not by their lines, because results that are
-//! quoted in an article often have lost their line ends. Latencies are of all requests that were
-//! answered, whatever the status; what broke off has none. The rate that h2load prints is of all
-//! answers and over the measured time; here both are taken from counts. Until 1.68 its times stand
-//! behind `time for request:`, since 1.69 behind `request     :`.
+//! Figures are found by the text before them and not by their lines, because results that are
+//! quoted in an article have often lost their line ends. Latencies are of all answered requests,
+//! whatever the status. The rate that h2load prints is of all answers over the measured time; here
+//! both come from counts. Up to 1.68 its times follow `time for request:`, since 1.69 `request
+//! :`.
 
 use crate::ROWS_MOST;
 use crate::error::{ReadError, excerpt};

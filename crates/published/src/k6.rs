@@ -1,8 +1,8 @@
 //! k6's summary: the file of `--summary-export`, the data that `handleSummary` gets, or what the
 //! console shows, which is read as such a file.
 //!
-//! The two differ in where a metric's numbers are: beside each other, or in `values`. Times are in
-//! ms. `http_req_duration` is of all requests, those refused in no time too.
+//! The two differ in where a metric's numbers are: in the metric itself, or in its `values`. Times
+//! are in ms. `http_req_duration` is of all requests, also of those refused at once.
 
 use serde_json::{Map, Value, json};
 

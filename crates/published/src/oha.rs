@@ -1,7 +1,7 @@
 //! oha's JSON; `summary.rs` reads its text.
 //!
-//! Times are in seconds. What came to no answer is in `errorDistribution` and in no latency; an
-//! answer with any status is a success to oha, and its latency is among the others.
+//! Times are in seconds. Requests without an answer are in `errorDistribution` and in no latency.
+//! For oha an answer with any status is a success, with its latency among the others.
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! What hey prints, and oha, which prints the same with other units.
 //!
-//! Latencies are of all answers, whatever their status; what came to none is among the errors. hey
-//! keeps the latencies of the first million answers, and divides the sum of all by so many.
+//! Latencies are of all answers, whatever their status; requests without one are among the errors.
+//! hey keeps the latencies of the first million answers, and divides the sum of all by that many.
 
 use crate::column::percentile;
 use crate::error::ReadError;

@@ -1,12 +1,12 @@
 //! What wrk and wrk2 print, one run after the other.
 //!
-//! Latencies are of all answers, those with a status of an error too. What came to no answer is
-//! counted in the line of socket errors alone. A timeout of wrk is no request beside the others: it
-//! is an answer that took longer than `--timeout`, which wrk counts with the rest and leaves out of
-//! its latencies. wrk2 looks every 2 s for connections whose last request began that long ago, so
-//! its timeouts count no requests at all. Latencies of wrk begin when it comes round to
-//! writing, so the wait in its own loop is in none of them; and for each long one, wrk adds those
-//! of requests that it would have sent meanwhile. wrk2 does neither: it counts from a schedule.
+//! Latencies are of all answers, also of those with the status of an error. Requests without an
+//! answer are only in the line of socket errors. A timeout of wrk is an answer that took longer
+//! than `--timeout`: wrk counts it as a request and leaves it out of its latencies. wrk2 looks
+//! every 2 s for connections whose last request began that long ago, so its timeouts count no
+//! requests at all. wrk's latencies begin when it writes a request, so they do not contain the wait
+//! in its own loop; and for each long one, wrk adds those of requests that it would have sent
+//! meanwhile. wrk2 does neither: it counts from a schedule.
 
 use crate::column::percentile;
 use crate::error::ReadError;

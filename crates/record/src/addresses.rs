@@ -1,5 +1,5 @@
-//! Addresses of hosts, which a record holds only where its user has asked for them: in what is
-//! written, the name of the host stands in the place of its address.
+//! Replaces the addresses of hosts by their names in what a record holds, unless its user asked for
+//! addresses.
 
 use std::net::IpAddr;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What the engine observed beside requests: in-flight over time, clients, connection set-up, its
-//! own delays, and the settings that shape its numbers.
+//! What the engine observed in addition to requests: requests in flight over time, clients,
+//! connection set-up, its own delays, and the settings that affect its numbers.
 
 use serde::{Deserialize, Serialize};
 

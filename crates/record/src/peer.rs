@@ -1,5 +1,5 @@
-//! What a load learned of its server beside numbers: which addresses took connections, and what
-//! was said in place of a page.
+//! What a load learned of its server in addition to numbers: which addresses took connections, and
+//! what it answered instead of a page.
 
 use serde::{Deserialize, Serialize};
 

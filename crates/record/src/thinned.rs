@@ -1,8 +1,8 @@
-//! Samples with half of their readings: what a host with very many processors, or a very long
-//! trial, comes to would fill records and links.
+//! Halves the readings of samples: those of a host with very many processors, or of a very long
+//! trial, would fill records and links.
 //!
 //! Counters lose nothing by it, because they add up from the first reading on. Shares of time
-//! become those of the longer time. Accept queues are kept: each reading stands for itself.
+//! become those of the longer time. Accept queues keep every reading.
 
 use crate::usage::{CpuShares, HostTick, TcpTick, TreeTick, Usage};
 

@@ -1,7 +1,7 @@
-//! What a server was seen to do for an answer, so that contenders can be held against each other.
+//! What a server was seen to do for an answer, so that contenders can be compared.
 //!
-//! Facts as they were found, before the window; whether they make a comparison unfair is the
-//! audit's to say. A fact that could not be found out is `None`, and `unknown` says why.
+//! These are facts, found before the window; `audit` decides whether they make a comparison unfair.
+//! A fact that could not be found out is `None`, and `unknown` says why.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! Two contenders, or two records, held against each other: `bakeoff.compare/1`.
+//! Compares two contenders, or two records: `bakeoff.compare/1`.
 //!
-//! What is worse by how much, and the result of a gate, is decided in `audit`. Here it becomes a
-//! model that scripts take as JSON, a document that text and Markdown walk, and a JUnit file.
+//! `audit` decides what is worse by how much, and the result of a gate. Here it becomes a model
+//! that scripts take as JSON, a document that text and Markdown walk, and a JUnit file.
 
 mod draw;
 mod junit;

@@ -1,4 +1,4 @@
-//! Conditions of `--fail-if`, held against a record or a load, as lines for a log.
+//! Conditions of `--fail-if` on a record or a load, as lines for a log.
 
 use bakeoff_audit::{Condition, Held, Ruling, judge, leave_out_unsupported};
 use bakeoff_record::{ContenderKind, LoadResult};

@@ -1,9 +1,9 @@
 //! The report as sections of lines, tables, texts and figures.
 //!
 //! It is drawn once, by [`draw`], from the view model; text, Markdown, CSV and the HTML fallback
-//! walk it. A field holds its value as it was measured and knows how it is rounded, so no format
-//! rounds by itself and none leaves out why a value is missing. Strings in it are fit for a
-//! terminal, whoever drew them (`fit`); Markdown and HTML escape them further.
+//! walk it. A field holds the measured value, its rounding, and why a value is missing, so no
+//! format does that by itself. All strings in it are safe for a terminal (`fit`); Markdown and HTML
+//! escape them further.
 
 mod answer;
 mod cells;

@@ -1,9 +1,9 @@
-//! A report as other tools take it: CI systems, trackers of benchmarks, monitoring.
+//! A report in the formats of other tools: CI systems, trackers of benchmarks, monitoring.
 //!
-//! Each format is a file. A number stands in it only where its verdict is valid and it is more than
-//! a bound; what is missing is missing, never 0. Rates are of closed loops and latencies of open
-//! ones, because the others are what the load made of them (R1). Distributions are of both, and the
-//! file of a closed loop says so.
+//! Each format is a file. It contains a number only if its verdict is valid and it is more than a
+//! bound; what is missing is missing, never 0. Rates are of closed loops and latencies of open
+//! ones, because the others follow from the load (R1). Distributions are of both, and the file of a
+//! closed loop says so.
 
 mod bencher;
 mod github;

@@ -1,10 +1,10 @@
 //! The view model for the page, without its repetitions.
 //!
-//! A campaign of a thousand trials says a thousand times which program ran, which answer came
+//! A campaign of a thousand trials repeats a thousand times which program ran, which answer came
 //! before the load and which checks passed. Objects and lists that occur more than once, and are
-//! long enough for that to pay, stand once in a list; in their places stand references to it. Keys
-//! of objects are written once for each set of keys. The page unpacks it before it reads anything
-//! (`web/src/unpack.ts`), so the document that scripts get is the same with or without this.
+//! long enough for that to pay, are kept in a list and replaced by references to it. Each set of
+//! keys is written once. The page unpacks it before it reads anything (`web/src/unpack.ts`), so the
+//! document that scripts get is the same with or without this.
 //!
 //! ```text
 //! {"packed": 1, "keys": [["a", "b"], ...], "shared": [V, ...], "value": V}

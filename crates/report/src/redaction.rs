@@ -1,10 +1,10 @@
 //! What in a record is secret, and a record without it. Only this module decides that.
 //!
 //! A secret is the value of a header or setting whose name says so, a value that a workload marks
-//! with `secret = true`, or a text that looks like a credential. Each is replaced where it is
-//! found and wherever else in the record the same value stands. Equal values get equal numbers,
-//! so that what is the same or differs still shows: `[secret-1]`. The mark has no blank in it, so
-//! that a URL, a request target or a command that holds one can be read again.
+//! with `secret = true`, or a text that looks like a credential. Each is replaced wherever its
+//! value occurs in the record. Equal values get equal numbers, so that readers see what is the
+//! same: `[secret-1]`. The mark has no blank in it, so that a URL, a request target or a command
+//! that holds one can be read again.
 //!
 //! It reads no file and shows nothing. What it does not find it cannot hide: a secret without a
 //! name and without a form of its own stays.

@@ -1,7 +1,6 @@
 //! What `bakeoff selftest` found: the faults that were planted, and what the checks said of them.
 //!
-//! The tallies are counted by whoever plants the faults. Here stand the limits that they are held
-//! against, and the formats.
+//! `cli` plants the faults and counts. This module has the limits of the counts, and the formats.
 
 use std::collections::{BTreeMap, BTreeSet};
 

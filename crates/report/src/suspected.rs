@@ -1,4 +1,4 @@
-//! What may limit the contenders of a record, for whoever puts that to the test.
+//! What may limit the contenders of a record, for the experiments of `--confirm`.
 
 use bakeoff_audit::{Suspected, judge};
 use bakeoff_record::Record;

@@ -1,7 +1,7 @@
-//! Whether a page still says what its record says: every verdict and estimate computed again and
-//! held against the document that the page was drawn with.
+//! Whether a page still agrees with its record: computes every verdict and estimate again and
+//! compares them with the document that the page was drawn with.
 //!
-//! The page may come from anybody. What it unpacks to is bounded.
+//! The page may come from anybody, so the size of what it unpacks to is bounded.
 
 use serde_json::Value;
 

@@ -1,7 +1,8 @@
 //! The one view model that every format is drawn from.
 //!
-//! Formats choose and arrange; they compute nothing. Names of fields are what scripts rely on
-//! (`bakeoff.report/1`); fields may be added. A hole is null, and says why beside it.
+//! Formats choose and arrange; they compute nothing. Scripts rely on the names of fields
+//! (`bakeoff.report/1`); fields may be added. A missing value is null, with the reason in a field
+//! next to it.
 
 mod answer;
 mod believe;

@@ -1,4 +1,4 @@
-//! The latency curve: which of its points is measured next, and what each came to.
+//! The latency curve: which point is measured next, and the result of each.
 
 use bakeoff_plan::Search;
 

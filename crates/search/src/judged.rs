@@ -1,4 +1,4 @@
-//! A trial against a goal: whether it meets it.
+//! Whether a trial meets a goal.
 
 use bakeoff_plan::{Goal, Objective};
 use schemars::JsonSchema;

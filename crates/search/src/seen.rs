@@ -1,4 +1,4 @@
-//! A trial as a search sees it: what it offered, and what is needed to hold it against a goal.
+//! A trial as a search sees it: what it offered, and what decides whether it meets a goal.
 
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Histogram, LoadResult, Outcome, TrialEnd, TrialRecord};

@@ -1,8 +1,8 @@
-//! A server that ran before bakeoff did: found by its URL, asked and watched, and neither started
-//! nor stopped.
+//! A server that runs already, at a URL: found, queried and watched, and neither started nor
+//! stopped.
 //!
-//! Whose it is, `/proc` says, as far as this user may read it. On another machine it has no
-//! processes here, and nothing but its answers is known.
+//! `/proc` says whose it is, as far as this user may read it. Of a server on another machine only
+//! its answers are known.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};

@@ -2,7 +2,7 @@
 //!
 //! Authority and keys are made anew for each campaign. The authority's own key never leaves this
 //! process; a server's key is written into its trial's folder, for its owner alone, and goes with
-//! it. Nothing is installed in the system: whoever shall trust the authority is given its file.
+//! it. Nothing is installed in the system: clients that have to trust the authority get its file.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;

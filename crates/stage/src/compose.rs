@@ -1,7 +1,8 @@
-//! What a compose file contains: services, their images and ports, and which asks which.
+//! What a compose file contains: services, their images and ports, and which service is the
+//! upstream of which.
 //!
-//! Nothing is started. Which service asks which is read from what their settings and the
-//! configurations beside the file name, as far as that is text.
+//! Nothing is started. Upstreams are read from the services' settings and from the configuration
+//! files that they name, as far as these are text.
 
 use std::path::Path;
 

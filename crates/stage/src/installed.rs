@@ -1,4 +1,4 @@
-//! `installed.toml`: what lies beside a program that bakeoff installed, and says what it is.
+//! `installed.toml`, next to an installed program: what it is and where it came from.
 
 use std::io;
 use std::path::Path;

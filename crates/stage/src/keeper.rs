@@ -6,22 +6,19 @@
 //! ```
 //!
 //! The keeper holds the read end of a pipe whose only write end is in the program that started it,
-//! and the guard one whose write end is in the keeper. The end of whoever is above, by `kill -9`
-//! too, ends the pipe, and who is below then kills everything below itself. Each of the two wakes
-//! the one below that is stopped: the kernel sends it SIGCONT when the one above dies. Both are
-//! child subreapers, so whatever a server leaves behind, daemons and forked workers too, becomes a
-//! child of the guard, or of the keeper where the guard was killed. In a PID namespace the guard is
-//! its init: with the guard the kernel kills everything in it, and the keeper's death kills the
-//! guard.
+//! and the guard one whose write end is in the keeper. When the process above ends, also by `kill
+//! -9`, so does the pipe, and the one below kills everything below itself. If it is stopped, it
+//! wakes up: the kernel sends it SIGCONT when the one above dies. Both are child subreapers, so
+//! what a server leaves behind, such as daemons and forked workers, becomes a child of the guard,
+//! or of the keeper if the guard was killed. In a PID namespace the guard is its init: with the
+//! guard the kernel kills everything in it, and the keeper's death kills the guard.
 //!
-//! Neither has the name of the program that it is a part of, so that `pkill bakeoff` leaves them
-//! to do their work. What they are to run comes over the pipe and not on the command line
-//! ([`launch`]), which holds the name `keeper` and nothing else.
+//! Neither has the name of bakeoff, so that `pkill bakeoff` does not end them. What they run comes
+//! over the pipe and not on the command line ([`launch`]), which holds only the name `keeper`.
 //!
-//! The guard writes one line for each event to its standard output: `started PID
-//! grouped|ungrouped GUARD`, `failed TEXT`, `errno NUMBER`, `exited ok|bad TEXT`, `status NUMBER`,
-//! `left`, `gone graceful|forced`. It reads `stop SIGNAL MILLISECONDS`. Standard error is the
-//! server's log.
+//! The guard writes one line for each event to its standard output: `started PID grouped|ungrouped
+//! GUARD`, `failed TEXT`, `errno NUMBER`, `exited ok|bad TEXT`, `status NUMBER`, `left`, `gone
+//! graceful|forced`. It reads `stop SIGNAL MILLISECONDS`. Standard error is the server's log.
 //!
 //! It deliberately knows nothing of servers, ports or requests, and it never polls on a timer while
 //! a server runs, so that it costs nothing during a measurement.

@@ -1,8 +1,7 @@
 //! The keys of a text in YAML, JSON or TOML, with their lines, as far as its layout shows them.
 //!
-//! It reads what configurations of servers are made of: blocks by indentation, lists, braces and
-//! brackets, tables. Anchors, tags and texts of several lines mean nothing to it, and whatever it
-//! cannot read is passed over.
+//! It reads the parts that configurations of servers use: blocks by indentation, lists, braces and
+//! brackets, tables. It ignores anchors, tags, texts of several lines, and what it cannot read.
 
 use std::iter::Peekable;
 use std::str::Chars;

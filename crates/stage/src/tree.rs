@@ -1,7 +1,7 @@
 //! Process trees as `/proc` shows them.
 //!
-//! A walk over `/proc` is a snapshot and may miss a process that was just made: whoever kills
-//! walks again until nothing is left.
+//! A walk over `/proc` is a snapshot and may miss a new process: to kill all, walk again until
+//! nothing is left.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;

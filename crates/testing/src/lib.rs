@@ -1,10 +1,9 @@
-//! A made-up campaign, the same on every machine: 3 contenders x 2 workloads x 2 loads x 3
-//! rounds and the references, with one cell that fails under load, one that is skipped, one trial
-//! that failed to start, a `Server` header that tries to be a script, and a proxy that asks its
-//! upstream by HTTP/1.0 beside two that do not.
+//! A made-up campaign, the same on every machine: 3 contenders x 2 workloads x 2 loads x 3 rounds
+//! and the references. One cell fails under load, one is skipped, and one trial failed to start. A
+//! `Server` header tries to be a script. One proxy of three uses HTTP/1.0 towards its upstream.
 //!
-//! It obeys the laws that the audit checks (Little's law, counts, the origin's count), so that
-//! what is suspect in it is so on purpose.
+//! It obeys the laws that the audit checks (Little's law, counts, the origin's count), so what is
+//! suspect in it is suspect on purpose.
 
 mod campaigns;
 pub mod searching;

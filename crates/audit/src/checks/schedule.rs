@@ -1,5 +1,5 @@
-//! Whether the requests of an open loop were sent when they were due, and all ended, and whether a
-//! load by count came to its count.
+//! Whether the requests of an open loop were sent when they were due and all ended, and whether a
+//! load by count reached its count.
 
 use bakeoff_plan::LoadModel;
 use bakeoff_record::DuePart;

@@ -1,7 +1,7 @@
-//! What takes away from the meaning of a finding, although each of its numbers is valid by itself.
+//! What weakens a finding, although each of its numbers is valid by itself.
 //!
-//! A rate counts right answers, and is right whoever got them. Where some clients got none, or
-//! waited for a connection, the load was not the one that was asked for.
+//! A rate counts right answers, whichever clients got them. If some clients got none, or waited for
+//! a connection, the load was another one than the plan asked for.
 
 use crate::check::{Check, Level};
 use crate::code::Code;

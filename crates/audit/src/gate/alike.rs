@@ -1,5 +1,5 @@
-//! Whether two campaigns can be held against each other: the same machine, kernel, workloads, loads
-//! and engine, and yardsticks that did the same.
+//! Whether two campaigns can be compared: the same machine, kernel, workloads, loads and engine,
+//! and yardsticks that did the same.
 
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Write as _};

@@ -1,4 +1,4 @@
-//! Classes of a step, with the figures that each rests on.
+//! Classes of a step, with the figures that each depends on.
 
 use super::before::{Before, median_p50_ns};
 use super::goodput::{CARRIED, collapse};

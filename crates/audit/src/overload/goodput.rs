@@ -1,4 +1,4 @@
-//! Right answers beyond the capacity, beside the peak: at twice the capacity, and where they have
+//! Right answers beyond the capacity, as a share of the peak: at twice the capacity, and where they
 //! collapsed.
 
 use super::classes::{PARTS_LEAST, SHARE};

@@ -1,4 +1,4 @@
-//! Every class on a made series, beside a healthy server under the same load.
+//! Every class on a made-up series, each with a healthy server under the same load.
 
 use super::series::{Kind, Kinds, Part, Series, Step};
 use super::*;

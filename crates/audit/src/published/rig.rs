@@ -1,4 +1,4 @@
-//! What is known of the machines and the load beside the table.
+//! What is known of the machines and the load of a table, from flags and not from its rows.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! The rules that a row of a table can be held against.
+//! The rules that a row of a table is checked against.
 //!
-//! A rule has passed only if it had every figure it needs. Where rounding leaves room, the row gets
-//! the benefit of it.
+//! A rule has passed only if it had every figure that it needs. If rounding leaves room, the row
+//! passes.
 
 mod amount;
 mod bytes;

@@ -1,4 +1,4 @@
-//! Record folders, and what beside them is none.
+//! Finds record folders, and reports other folders that it skips.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,7 @@
 //! `bakeoff site DIR...`: many records as pages to publish.
 //!
-//! Each record is published as `bakeoff report --share` would give it away. The site is made in a
-//! folder beside its place and moved there when it is whole, so nobody ever sees half of one.
+//! Each record is published as `bakeoff report --share` would give it away. The site is built in a
+//! folder next to its target and exchanged with it when complete, so nobody sees half of one.
 
 mod place;
 

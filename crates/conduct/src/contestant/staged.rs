@@ -1,4 +1,4 @@
-//! A contestant on this machine, as whoever conducts a trial sees it.
+//! A contestant on this machine: implements for it what a trial needs.
 
 use std::time::{Duration, Instant};
 

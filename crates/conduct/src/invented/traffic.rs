@@ -1,4 +1,4 @@
-//! What the load engine would have seen of an invented server. It obeys the laws that the audit
+//! What the load engine would have measured of an invented server. It obeys the laws that the audit
 //! checks: counts add up, and clients are busy all the time (Little's law).
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What is measured, with a contestant and generators that are scripts: no process, no socket.
+//! Measurements with a scripted contestant and scripted generators: no process, no socket.
 
 use std::cell::Cell;
 use std::net::{SocketAddr, TcpListener};

@@ -1,4 +1,4 @@
-//! What a slot does on a connection with HTTP/3, beside what it has in common with HTTP/2.
+//! What a slot does on a connection with HTTP/3, except for what HTTP/2 does too.
 
 use bakeoff_record::{CloseKind, Outcome};
 use rustix::io::Errno;

@@ -1,4 +1,4 @@
-//! What a slot does on a connection with HTTP/2, beside what it has in common with HTTP/3.
+//! What a slot does on a connection with HTTP/2, except for what HTTP/3 does too.
 
 use super::many;
 use crate::driver::{Driver, Ready};

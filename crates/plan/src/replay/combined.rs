@@ -1,7 +1,7 @@
 //! Lines of a log in the combined or the common format, as Apache's and nginx's are.
 //!
-//! Form: [Apache's log files](https://httpd.apache.org/docs/2.4/logs.html#accesslog). What stands
-//! before the time, and after the size, is not looked at.
+//! Form: [Apache's log files](https://httpd.apache.org/docs/2.4/logs.html#accesslog). Text before
+//! the time and after the size is ignored.
 
 use super::log::Logged;
 

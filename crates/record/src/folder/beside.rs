@@ -1,4 +1,4 @@
-//! What lies in a record beside its trials, held against them.
+//! Whether the copy of the plan and the trials of `confirm/` belong to a record.
 
 use std::path::Path;
 

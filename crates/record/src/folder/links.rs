@@ -1,7 +1,8 @@
-//! `links.json`: what the network between hosts carried after the last round. Trials are appended
-//! before that is known, so it stands beside them, with the part of `trials.jsonl` that it is of.
+//! `links.json`: what the network between hosts carried after the last round, and the part of
+//! `trials.jsonl` that it belongs to. Trials are appended before it is known, so it is a file of
+//! its own.
 //!
-//! A campaign that goes on measures again after its new rounds, and adds an entry of its own.
+//! A resumed campaign measures again after its new rounds, and adds an entry of its own.
 
 use std::ops::Range;
 use std::path::Path;

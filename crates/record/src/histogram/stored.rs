@@ -1,5 +1,5 @@
-//! A histogram in a file: HdrHistogram V2 in base64, beside the exact figures that its buckets
-//! cannot give back.
+//! A histogram in a file: HdrHistogram V2 in base64, and the exact figures that its buckets do not
+//! hold.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

@@ -1,4 +1,4 @@
-//! What the text of a load says of its end and of its answers beside numbers.
+//! What the text of a load says of its end and of its answers, except for numbers.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
-//! Secret values that were found, and every place where one of them stands again.
+//! Secret values that were found, and every other place where one of them occurs.
 //!
-//! A short value, a number or a common word is not looked for: it would be found everywhere.
+//! It does not look for a short value, a number or a common word, which would be found everywhere.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! Secrets that show by what they look like, whatever stands before them: private keys, password
-//! hashes, credentials in URLs and in authentication schemes, tokens of well-known forms.
+//! Secrets that show by their form, whatever comes before them: private keys, password hashes,
+//! credentials in URLs and in authentication schemes, tokens of well-known forms.
 
 use std::ops::Range;
 

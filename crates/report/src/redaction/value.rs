@@ -1,7 +1,7 @@
-//! The value that stands after a name, in the syntaxes of configurations, headers and logs.
+//! The value that follows a name, in the syntaxes of configurations, headers and logs.
 //!
-//! Everything here finds a range of bytes, whose ends stand beside ASCII characters. Whether the
-//! value is worth hiding is not asked here.
+//! Everything here finds a range of bytes between ASCII characters. It does not decide whether the
+//! value is worth hiding.
 
 use std::ops::Range;
 

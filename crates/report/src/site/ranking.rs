@@ -1,12 +1,11 @@
-//! Who comes first, where that can be said: rankings of valid numbers that may be held against
-//! each other.
+//! Rankings: contenders in the order of their valid numbers, as far as these can be compared.
 //!
-//! Two records meet in a ranking only where `bakeoff compare` would take them: the same machine,
-//! kernel, workload, load and engine ([`plan_mismatches`]), and null servers that did the same. So
-//! there is no ranking over machines. Contenders of one record are apart as far as its own
-//! comparisons say so, those of two records where their intervals do not overlap. With too few
-//! rounds for an interval that is plain at most, and not proven. A place is therefore a range: `1`,
-//! or `2 to 4`.
+//! Numbers of two records are in one ranking only if `bakeoff compare` would compare them: the same
+//! machine, kernel, workload, load and engine ([`plan_mismatches`]), and null servers that did the
+//! same. So there is no ranking over machines. Contenders of one record differ if its own
+//! comparisons say so, those of two records if their intervals do not overlap. With too few rounds
+//! for an interval that is plain at most, and not proven. A place is therefore a range: `1`, or `2
+//! to 4`.
 
 use bakeoff_audit::limits::YARDSTICKS_APART;
 use bakeoff_audit::plan_mismatches;

@@ -1,4 +1,4 @@
-//! Why no finding stands in the answer, where none does.
+//! Why an answer has no finding.
 
 use bakeoff_audit::{Comparison, Conclusion, Metric};
 use serde::{Serialize, Serializer};

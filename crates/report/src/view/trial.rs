@@ -1,4 +1,4 @@
-//! One trial: everything at hand for whoever wants to look closer.
+//! One trial in full detail.
 
 use std::collections::BTreeMap;
 

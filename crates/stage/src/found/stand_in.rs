@@ -1,7 +1,7 @@
-//! What stands for a variable of the environment that is not set here.
+//! Values for variables of the environment that are not set here.
 //!
-//! A name says what its value is for. Where it does not, the variable stays empty, as the server
-//! would take it.
+//! The value fits the variable's name. If the name says nothing, the variable stays empty, as the
+//! server would read it.
 
 /// Ends of names and the values that stand for them; the first that fits.
 const VALUES: [(&[&str], &str); 18] = [

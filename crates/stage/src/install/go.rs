@@ -1,8 +1,8 @@
-//! Programs that are commands of Go modules, by the user's go.
+//! Programs that are commands of Go modules, installed with the user's go.
 //!
-//! The module is downloaded first, which runs nothing of it, and its checksum compared. It brings
-//! the checksums of all that it is built of in its own `go.sum`, and the build may use nothing
-//! else: so one checksum stands for every source, whatever the user's checksum database says.
+//! The module is downloaded first, which runs nothing of it, and its checksum compared. Its own
+//! `go.sum` has the checksums of everything that it is built from, and the build may use nothing
+//! else. So one checksum covers every source, whatever the user's checksum database says.
 
 use std::path::Path;
 

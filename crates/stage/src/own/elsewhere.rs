@@ -1,8 +1,8 @@
-//! What a configuration takes in that is not where it says: files of a distribution.
+//! Included files that are not at their path: files of a distribution.
 //!
-//! A published file is often without the folder that it was written for. What it takes in is looked
-//! for beside it, then where an installed server has it; for some files there are stand-ins in the
-//! server's folder, and the rest of what is known is left out. All of it is reported.
+//! A published file often comes without the folder that it was written for. bakeoff looks for an
+//! included file next to it, then where an installed server has it. Some files have stand-ins in
+//! the server's folder, and other known ones are left out. All of it is reported.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Integers with a prefix (RFC 7541, 5.1): up to 32 bits are read, up to 64 written.
 //!
-//! RFC 9204, 4.1.1 asks for 62 bits. Indexes, lengths and capacities beyond 32 are refused here
-//! all the same: none is within the limits that they are held against next.
+//! RFC 9204, 4.1.1 asks for 62 bits. Indexes, lengths and capacities beyond 32 are refused here all
+//! the same, because they exceed every limit that is checked next.
 
 use super::CodingError;
 

@@ -10,13 +10,13 @@
 //! ```
 //!
 //! No dynamic table is offered and none is used: requests are encoded beforehand, responses are
-//! read without waiting for another stream, and the caller opens a single stream beside its
-//! requests, for [`Connection::begin`]: QPACK's own would stay empty (RFC 9204, 4.2). The full
+//! read without waiting for another stream, and the caller opens a single stream in addition to its
+//! requests, for [`Connection::begin`]: those of QPACK would stay empty (RFC 9204, 4.2). The full
 //! decoder in [`qpack`] is there to check others by.
 //!
 //! Left to the caller: QUIC, its limits (it should allow the server no bidirectional streams, and
-//! few unidirectional ones), resets, and what an outcome is. No push, no priorities, no
-//! datagrams, no CONNECT, no retries.
+//! few unidirectional ones), resets, and what an outcome is. No push, no priorities, no datagrams,
+//! no CONNECT, no retries.
 
 mod connection;
 mod frame;

@@ -1,4 +1,4 @@
-//! What a campaign is held against when it has ended: gates, a baseline, conditions.
+//! What a campaign is compared with when it has ended: gates, a baseline, conditions.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! `bakeoff selftest`: the judge is judged. Faults are planted into the world, and the report of
-//! each campaign is held against what was planted.
+//! `bakeoff selftest` tests the judge: it plants faults and compares the report of each campaign
+//! with what it planted.
 
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};

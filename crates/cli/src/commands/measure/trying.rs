@@ -1,8 +1,8 @@
-//! `bakeoff try`: what configuration files contain, what a trial would change in them, and what
-//! they answer; and a plan that measures them.
+//! `bakeoff try` shows what configuration files contain, what a trial would change in them, and
+//! what they answer. It can write a plan that measures them.
 //!
-//! Each server is started once, asked and stopped, as in a trial. Nothing is written but the plan,
-//! where that is asked for.
+//! Each server is started once, sent a request and stopped, as in a trial. Nothing but the plan is
+//! written, and only if a flag asks for it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

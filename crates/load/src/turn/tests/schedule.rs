@@ -1,4 +1,4 @@
-//! Open loops: what is due when, when it is sent, and what is counted of it.
+//! Open loops: when requests are due, when they are sent, and how they are counted.
 
 use std::cell::RefCell;
 

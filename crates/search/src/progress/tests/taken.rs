@@ -1,4 +1,4 @@
-//! Searches that end at the connections of the load, and others beside them.
+//! Searches that end because all connections of the load are in use, and others that do not.
 
 use super::*;
 use crate::taken::Places;

@@ -1,4 +1,4 @@
-//! What the rules of the servers' folders make of lines.
+//! How the rules of the servers' folders change lines.
 
 use proptest::prelude::*;
 

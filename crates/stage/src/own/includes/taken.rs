@@ -1,6 +1,6 @@
-//! What blocks say, by themselves and through the files that they take in.
+//! What blocks contain, directly and through included files.
 //!
-//! Only what certainly stands in a block counts. An include that is not understood says nothing.
+//! Only what is certain counts. An include that is not understood adds nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -5,9 +5,9 @@
 //! block ──► Decoder (one per connection) ──► name and value, field by field
 //! ```
 //!
-//! The encoder serves a client that sends the same few lists again and again: it never evicts
-//! what it inserted, so after a list's first use its block is indexes alone. The decoder takes
-//! whatever the RFC allows. Neither keeps strings of its own beside the dynamic table.
+//! The encoder serves a client that sends the same few lists again and again: it never evicts what
+//! it inserted, so after a list's first use its block is indexes alone. The decoder takes whatever
+//! the RFC allows. Neither keeps strings outside the dynamic table.
 
 mod decode;
 mod encode;

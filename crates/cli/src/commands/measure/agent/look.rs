@@ -1,4 +1,4 @@
-//! What an agent says of its host for `bakeoff doctor --hosts`, beside what machine it is.
+//! What an agent reports of its host for `bakeoff doctor --hosts`, in addition to the machine.
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! A load as it is sent to an agent: the engine's own specification. Requests, bodies and
-//! certificates go along as files.
+//! A load in the form that goes to an agent: the engine's own specification, followed by requests,
+//! bodies and certificates as files.
 //!
-//! Host names are not resolved before that: each host asks its own resolver.
+//! Host names stay unresolved: each host asks its own resolver.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -1,7 +1,7 @@
-//! What home says to the stage of a host, and what comes back. Plans, workloads and facts go over
-//! as they are kept in records.
+//! Messages from home to the stage of a host, and its answers. Plans, workloads and facts have the
+//! form in which records keep them.
 //!
-//! Bodies, logs and certificates are files behind a message.
+//! Bodies, logs and certificates follow a message as files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};

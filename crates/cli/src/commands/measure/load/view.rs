@@ -1,8 +1,8 @@
-//! The live view of a load as lines of text: how far it is, what the last second and all of it
-//! came to, and the course of the rate.
+//! The live view of a load as lines of text: its progress, the results of the last second and of
+//! all of it, and a curve of the rate.
 //!
-//! Times, readings and the size of the terminal come in, lines go out; none is longer than the
-//! terminal is wide. Fields keep their places while their numbers change.
+//! Times, readings and the size of the terminal come in, lines go out; none is wider than the
+//! terminal. Fields keep their places while their numbers change.
 
 use std::collections::VecDeque;
 use std::time::Duration;

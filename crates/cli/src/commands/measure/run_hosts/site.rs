@@ -1,5 +1,5 @@
-//! Contestants on another host, as whoever conducts a trial sees them: every call is a message to
-//! the agent there and its answer.
+//! Contestants on another host, with the interface of those on this one: every call is a message to
+//! the agent there, and its answer.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

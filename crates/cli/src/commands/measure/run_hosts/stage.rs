@@ -1,7 +1,7 @@
-//! The stage of another host: what home says to it, and what it answers.
+//! The stage of another host, seen from home: sends requests to it and reads the answers.
 //!
-//! A host that is lost is reached again before the next trial, in a few attempts. What it lost
-//! meanwhile is not made up for: the trial that ran has failed.
+//! If a host is lost, home connects to it again before the next trial, in a few attempts. The trial
+//! that ran on it has failed and is not repeated here.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};

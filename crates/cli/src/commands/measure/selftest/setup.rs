@@ -1,4 +1,4 @@
-//! A set-up: a plan, with what runs beside it on the machine.
+//! A set-up: a plan, and the programs that run on the machine meanwhile.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Carries out a set-up: programs beside it, a campaign, and what the report says of it.
+//! Carries out a set-up: other programs, a campaign, and what the report says of it.
 
 use std::fmt;
 use std::os::unix::fs::PermissionsExt as _;

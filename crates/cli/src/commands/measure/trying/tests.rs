@@ -1,4 +1,4 @@
-//! What is drawn of files that were tried, beside its golden files. `BLESS=1` writes them anew.
+//! Golden files of what `try` prints. `BLESS=1` writes them anew.
 
 use std::path::{Path, PathBuf};
 
