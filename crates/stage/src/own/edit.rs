@@ -179,6 +179,7 @@ impl<'a> Edit<'a> {
             let mut variables = variables.map_err(|cause| self.at(index, &cause))?;
             variables.set("is_readable", is_readable);
             variables.set("is_joined", self.lines[index].was.before.contains('\n'));
+            variables.set("section", &*self.lines[index].was.section);
             let render = |template| (self.tools.render)(template, &variables, self.tools.said.text);
             let condition = rule.condition.as_deref().map(render).transpose()?;
             let rests = condition.is_some_and(|said| said.trim().is_empty())

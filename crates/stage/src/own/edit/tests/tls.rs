@@ -146,3 +146,58 @@ fn caddy_gets_a_pair_of_the_trial_where_a_file_of_one_cannot_be_read() {
         check_caddy(&around(other), &around(other));
     }
 }
+
+#[test]
+fn a_certificate_and_its_key_are_replaced_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (there, none) = (at("there.pem"), at("none.pem"));
+    // As in a trial, its own files can be read.
+    let (certificate, key) = (at("certificate.pem"), at("key.pem"));
+    for path in [&there, &certificate, &key] {
+        std::fs::write(path, "").unwrap();
+    }
+    let trial = [("certificate", certificate.as_str()), ("key", key.as_str())];
+    let envoy =
+        |certificates: &str| format!("common_tls_context:\n  tls_certificates:{certificates}");
+    for (server, text) in [
+        (
+            "nginx",
+            "ssl_certificate @c;\nssl_certificate_key @k;\n".to_owned(),
+        ),
+        (
+            "apache",
+            "SSLCertificateFile @c\nSSLCertificateKeyFile @k\n".to_owned(),
+        ),
+        (
+            "traefik",
+            "tls:\n  certificates:\n  - certFile: @c\n    keyFile: @k\n".to_owned(),
+        ),
+        (
+            "envoy",
+            envoy("\n  - certificate_chain: { filename: @c }\n    private_key: { filename: @k }\n"),
+        ),
+        (
+            "envoy",
+            envoy(" [{ certificate_chain: { filename: @c }, private_key: { filename: @k } }]\n"),
+        ),
+        (
+            "envoy",
+            envoy(
+                "\n  - certificate_chain:\n      filename: @c\n    private_key:\n      \
+                 filename: @k\n",
+            ),
+        ),
+    ] {
+        let now = |c: &str, k: &str| {
+            let text = text.replace("@c", c).replace("@k", k);
+            changed_with(&trial, server, &text).unwrap()
+        };
+        for now in [now(&there, &none), now(&none, &there)] {
+            let is_whole = now.contains(&certificate) && now.contains(&key);
+            assert!(is_whole && !now.contains(&there), "{server}: {now}");
+        }
+        let kept = now(&there, &there);
+        assert_eq!(kept.matches(&there).count(), 2, "{server}: {kept}");
+    }
+}
