@@ -184,6 +184,12 @@ fn wrong_gates_and_conditions_are_refused_before_anything_is_measured() {
         &["--rate", "500", "--fail-if", "rate < 400"],
         fits_nothing,
     );
+    let by_time = ["run", "quick"];
+    refused(
+        &by_time,
+        &["--gate", "rate=5%"],
+        "add --rounds 10, or --until",
+    );
     let run = ["run", "smoke", "--contender", "nginx-default"];
     refused(&run, &["--gate", "rate=5%"], "the plan has one alone");
     let baseline = ["--gate", "rate=5%", "--baseline", "missing"];

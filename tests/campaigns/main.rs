@@ -63,4 +63,5 @@ mod selftest;
 mod share;
 mod site;
 mod support;
+mod timed;
 mod verify;

@@ -111,7 +111,7 @@ fn a_size_is_not_known_without_a_control() {
         .prints("no server was run twice");
     let scene = Scene::raced(&["--rounds", "7"]);
     let ran = scene.run(&["report", "record"]).expect(0);
-    ran.prints("direction yes, size yes");
+    ran.prints("direction yes, size within");
 }
 
 /// What cannot be compared ends alike, whoever says it.

@@ -240,7 +240,7 @@ test("cells at a constant rate are told in Vegeta's form with signed differences
   assert.equal(await share("nginx-default", "caddy-default").textContent(), "+65.4");
   assert.equal(await share("caddy-default", "nginx-default").textContent(), "-39.6");
   assert.match(await share("caddy-default", "nginx-default").getAttribute("title"), /3 rounds/);
-  assert.match(await told.locator(".remarks").textContent(), /cannot tell; about \d+ rounds would/);
+  assert.equal(await told.locator(".remarks").textContent(), "", "all of it is decided");
   await page.click('[aria-label="Load"] button:nth-of-type(2)');
   assert.equal(await line("wait").first().textContent(), "–");
   assert.match(await line("wait").first().getAttribute("title"), /ended by time/);

@@ -321,16 +321,16 @@ function valuesLine(
   return line;
 }
 
-/** How far to trust it: one line, with its reasons folded. */
+/** How far to trust it: a line for each number, with what else weakens it folded. */
 function trust(report: Report): HTMLElement {
-  const { direction, size, reasons } = report.answer.trust;
-  const yes = (it: boolean) => (it ? "yes" : "no");
-  const mark = direction && size ? "good" : direction ? "warning" : "bad";
+  const { numbers, reasons } = report.answer.trust;
+  const marks = numbers.map((one) =>
+    one.direction ? (one.size === null ? "warning" : "good") : "bad",
+  );
+  const worstMark = ["bad", "warning"].find((mark) => marks.some((one) => one === mark));
   const line = element("summary", {});
-  line.append(element("b", { "data-trust": mark }, "How far to trust it: "));
-  line.append(`direction ${yes(direction)}, size ${yes(size)}`);
-  const [worst] = reasons;
-  if (worst) line.append(element("span", { class: "muted worst" }, ` · ${worst.text}`));
+  line.append(element("b", { "data-trust": worstMark ?? "good" }, "How far to trust it"));
+  for (const [at, one] of numbers.entries()) line.append(numberTrust(one, marks[at] ?? "bad"));
   const body = element("ul", { class: "reasons" });
   for (const one of reasons) body.append(reason(one));
   if (reasons.length === 0) body.append(element("li", {}, "No check found a reason for doubt."));
@@ -343,6 +343,17 @@ function trust(report: Report): HTMLElement {
     box.append(element("p", {}, "Next, ", where, ":"), ...lines);
   }
   return box;
+}
+
+/** Such as `req/s: direction yes, size within 12 %`, with why not more. */
+function numberTrust(one: Report["answer"]["trust"]["numbers"][number], mark: string): HTMLElement {
+  const name = factsOf(one.metric).short;
+  const within = one.size === null ? "no" : `within ${Math.ceil(one.size * 100)} %`;
+  const said = one.direction ? `direction yes, size ${within}` : "no";
+  const item = element("span", { class: "trusted" }, element("b", { "data-trust": mark }, name));
+  item.append(`: ${said}`);
+  if (one.reason) item.append(element("span", { class: "muted" }, ` · ${one.reason.text}`));
+  return item;
 }
 
 /** A name as a shell takes it. */

@@ -8,19 +8,25 @@
 
 mod family;
 mod late;
+mod looks;
 mod standing;
 
-use bakeoff_plan::{CompareMode, LoadModel};
+use bakeoff_plan::{CompareMode, Group, LoadModel};
 use bakeoff_record::{ContenderKind, Record};
-use bakeoff_stats::{FLOOR_MIN, FLOOR_UNMEASURED, Paired, aa_floor, estimate, half_width, look};
+use bakeoff_stats::{
+    Decided, Decision, FLOOR_MIN, FLOOR_UNMEASURED, Look, Member, Paired, aa_floor, decide,
+    estimate, half_width,
+};
 use serde::Serialize;
 
 use crate::conclusion::{Comparison, Conclusion, Evidence, Metric, PairKey, Reason, Side};
+use crate::course::Course;
 use crate::equivalence::{Equivalence, Inequality};
 use crate::judged::JudgedCell;
 use crate::limits::UNDISTURBED_MIN;
 use late::Delay;
 pub(crate) use late::is_upper_bound;
+pub(crate) use looks::{Left, group_of};
 pub(crate) use standing::{DISTURBS, Standing, is_disturbed};
 
 /// How far two runs of one server differ. A smaller difference between contenders means nothing.
@@ -49,6 +55,8 @@ pub struct Compared {
     pub comparisons: Vec<Comparison>,
     /// One for each metric.
     pub floors: Vec<Floor>,
+    /// Whether a campaign that time ends has time for another trial that may decide something.
+    pub goes_on: bool,
 }
 
 /// Compares the contenders of each workload and load. References are not compared, and a control
@@ -57,23 +65,14 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
     let groups: Vec<Vec<&JudgedCell<'_>>> = groups(cells);
     let mut compared = Compared::default();
     let mut drawn = Vec::new();
+    let before = next_group(record, &groups, equivalence);
+    compared.goes_on = before.is_some();
     for metric in Metric::ALL {
-        let floor = floor(metric, &groups, record.plan.seed);
-        let mut pairs = all_pairs(record, &groups, equivalence, metric);
-        for pair in &mut pairs {
-            // One or two rounds prove nothing, and may be plain, or say what is needed.
-            if pair.is_few && pair.silence == Some(Reason::NotValid) {
-                pair.silence = None;
-            }
-            pair.rest_on_bounds();
-        }
-        drawn.extend(family::conclude(
-            pairs,
-            metric,
-            floor.floor,
-            record.plan.seed,
-        ));
-        compared.floors.push(floor);
+        let pairs = concluded_pairs(record, &groups, equivalence, metric);
+        let looks = looks::of(record, metric, before);
+        let twins = floor(metric, &groups);
+        drawn.extend(family::conclude(pairs, metric, &looks, &twins));
+        compared.floors.push(twins);
     }
     // A round that was never begun gave no value and lost none.
     let begun = match record.rounds_begun() {
@@ -90,6 +89,76 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
         .map(|(_, comparison)| comparison)
         .collect();
     compared
+}
+
+/// Which contenders are decided where by the looks at what comes before a group, and so measured no
+/// more in a campaign that time ends.
+pub(crate) fn left(
+    record: &Record,
+    cells: &[JudgedCell<'_>],
+    equivalence: &[Equivalence],
+    before: Option<Group>,
+) -> Left {
+    left_of(record, &groups(cells), equivalence, before)
+}
+
+fn left_of(
+    record: &Record,
+    groups: &[Vec<&JudgedCell<'_>>],
+    equivalence: &[Equivalence],
+    before: Option<Group>,
+) -> Left {
+    let mut left = Left::default();
+    for metric in Metric::ALL.into_iter().filter(|metric| metric.decides()) {
+        let pairs = concluded_pairs(record, groups, equivalence, metric);
+        let looks = looks::of(record, metric, before);
+        let found = family::decisions(&pairs, metric, &looks);
+        left.add(&pairs, found);
+    }
+    left
+}
+
+/// The group that a campaign that time ends is at; `None` where it is over, as one is that a number
+/// of rounds ends.
+fn next_group(
+    record: &Record,
+    groups: &[Vec<&JudgedCell<'_>>],
+    equivalence: &[Equivalence],
+) -> Option<Group> {
+    let mut course = Course::default();
+    let next = course.next(&record.plan, &record.trials, |before| {
+        Some(left_of(record, groups, equivalence, Some(before)))
+    });
+    next.map(|trial| trial.group())
+}
+
+/// The looks at a metric so far.
+pub(crate) fn looks_at(
+    record: &Record,
+    cells: &[JudgedCell<'_>],
+    equivalence: &[Equivalence],
+    metric: Metric,
+) -> Vec<Look> {
+    let before = next_group(record, &groups(cells), equivalence);
+    looks::of(record, metric, before)
+}
+
+/// All pairs of one metric as they are concluded.
+fn concluded_pairs<'c, 'r>(
+    record: &Record,
+    groups: &[Vec<&'c JudgedCell<'r>>],
+    equivalence: &[Equivalence],
+    metric: Metric,
+) -> Vec<Pair<'c, 'r>> {
+    let mut pairs = all_pairs(record, groups, equivalence, metric);
+    for pair in &mut pairs {
+        // One or two rounds are few, and say with the others what is needed.
+        if pair.is_few && pair.silence == Some(Reason::NotValid) {
+            pair.silence = None;
+        }
+        pair.rest_on_bounds();
+    }
+    pairs
 }
 
 /// Not every round of a campaign gives a value, and perhaps no further one will: what would decide
@@ -137,8 +206,7 @@ fn all_pairs<'c, 'r>(
 /// comparison.
 pub fn widest_interval(comparisons: &[Comparison]) -> Option<f64> {
     let tested = comparisons.iter().filter(|one| {
-        let is_tested = matches!(one.evidence, Evidence::Test | Evidence::Pooled);
-        is_tested && one.conclusion != Conclusion::NotComparable
+        one.evidence == Evidence::Test && one.conclusion != Conclusion::NotComparable
     });
     let widths = tested.filter_map(|one| one.ratio.as_ref().map(half_width));
     let finite = widths.filter(|width| width.is_finite());
@@ -160,6 +228,8 @@ struct ByMachine {
 pub(crate) struct Pair<'c, 'r> {
     /// Position of its workload and load.
     pub(crate) block: usize,
+    /// Positions of its contenders.
+    between: [usize; 2],
     pub(crate) first: &'c JudgedCell<'r>,
     pub(crate) second: &'c JudgedCell<'r>,
     pub(crate) paired: Paired,
@@ -184,6 +254,15 @@ impl Pair<'_, '_> {
             load: self.first.cell.key.load.clone(),
             first: self.first.cell.key.contender.clone(),
             second: self.second.cell.key.contender.clone(),
+        }
+    }
+
+    /// The pair in its family, with these rounds.
+    pub(crate) fn member(&self, paired: &Paired) -> Member {
+        Member {
+            paired: paired.clone(),
+            cell: self.block,
+            between: self.between,
         }
     }
 
@@ -247,15 +326,15 @@ fn pairs_of<'c, 'r>(
         .collect();
     let mut pairs = Vec::new();
     for (place, first) in sides.iter().enumerate() {
-        for second in &sides[place + 1..] {
-            pairs.push(pair(block, first, second, metric));
+        for (other, second) in sides.iter().enumerate().skip(place + 1) {
+            pairs.push(pair((block, [place, other]), first, second, metric));
         }
     }
     pairs
 }
 
 fn pair<'c, 'r>(
-    block: usize,
+    (block, between): (usize, [usize; 2]),
     (first, left): &(&'c JudgedCell<'r>, Standing),
     (second, right): &(&'c JudgedCell<'r>, Standing),
     metric: Metric,
@@ -300,6 +379,7 @@ fn pair<'c, 'r>(
     };
     Pair {
         block,
+        between,
         first,
         second,
         delay: Delay::of(left, right, &paired),
@@ -337,8 +417,8 @@ fn causes(
 }
 
 /// What a server and its control differ by, over all workloads and loads (R21).
-fn floor(metric: Metric, groups: &[Vec<&JudgedCell<'_>>], seed: u64) -> Floor {
-    let (mut twins, mut blocks, mut doubtful) = (Vec::new(), Vec::new(), Vec::new());
+fn floor(metric: Metric, groups: &[Vec<&JudgedCell<'_>>]) -> Floor {
+    let (mut twins, mut doubtful) = (Vec::new(), Vec::new());
     for (block, group) in groups.iter().enumerate() {
         let controls = group
             .iter()
@@ -349,29 +429,30 @@ fn floor(metric: Metric, groups: &[Vec<&JudgedCell<'_>>], seed: u64) -> Floor {
                 continue;
             };
             let [first, second] = [*original, *control].map(|one| (one, Standing::of(one, metric)));
-            let pair = pair(block, &first, &second, metric);
+            let pair = pair((block, [0, 1]), &first, &second, metric);
             let is_sound = pair.silence.is_none() && pair.bound.is_none();
             match pair.silence {
-                None if is_sound => {
-                    twins.push(pair.paired);
-                    blocks.push(block);
-                }
+                None if is_sound => twins.push(pair.member(&pair.paired)),
                 Some(Reason::ClosedLoop | Reason::OpenLoop) => {}
-                _ => doubtful.push(pair.paired),
+                _ => doubtful.push(pair.member(&pair.paired)),
             }
         }
     }
     let is_doubtful = twins.is_empty() && !doubtful.is_empty();
     let of = if is_doubtful { &doubtful } else { &twins };
-    let logs: Vec<f64> = of.iter().flat_map(|twin| twin.logs.clone()).collect();
+    let logs: Vec<f64> = of
+        .iter()
+        .flat_map(|twin| twin.paired.logs.clone())
+        .collect();
     let least = if is_doubtful { FLOOR_UNMEASURED } else { 0.0 };
-    let seen = look(&twins, &blocks, FLOOR_MIN.ln_1p(), seed);
+    let seen = decide(&twins, &[Look::ALL_ROUNDS], FLOOR_MIN.ln_1p());
+    let differs = |one: &Decision| matches!(one.decided, Some(Decided::Higher | Decided::Lower));
     Floor {
         metric,
         floor: aa_floor(&logs).unwrap_or(FLOOR_UNMEASURED).max(least),
         centre: estimate(&logs).map(|of| of.point.abs().exp_m1()),
         n: logs.len(),
         doubtful: is_doubtful,
-        shown: metric.is_tested() && seen.iter().any(|one| one.is_higher() || one.is_lower()),
+        shown: metric.is_tested() && seen.iter().flatten().any(differs),
     }
 }

@@ -72,6 +72,11 @@ impl Metric {
         )
     }
 
+    /// Whether it decides when two contenders are measured no more under a load that it fits.
+    pub fn decides(self) -> bool {
+        matches!(self, Self::RatePerS | Self::LatencyP99Ns)
+    }
+
     /// The metric inside a sentence.
     pub fn phrase(self) -> &'static str {
         match self {
@@ -143,8 +148,6 @@ pub enum Side {
 pub enum Evidence {
     /// A test over all pairs, workloads and loads of the metric.
     Test,
-    /// Few rounds with the spread of the whole campaign.
-    Pooled,
     /// One of several that may be false, 5 % of them.
     Indication,
     /// Shown and not compared.

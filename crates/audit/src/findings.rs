@@ -40,7 +40,9 @@ pub struct Finding {
 impl Finding {
     /// Takes care that it reads as no more than the campaign is worth.
     pub(crate) fn hold_against(&mut self, trust: &Trust) {
-        let is_whole = trust.direction && trust.size && self.weakened_by.is_empty();
+        let of_metric = trust.of(self.metric);
+        let is_known = of_metric.is_none_or(|one| one.direction && one.size.is_some());
+        let is_whole = is_known && self.weakened_by.is_empty();
         if self.tone == Tone::Good && !is_whole {
             self.tone = Tone::Note;
         }
@@ -421,7 +423,7 @@ impl<'c> Sides<'c> {
 fn grade_of(one: &Comparison) -> Grade {
     match (one.conclusion, one.evidence) {
         (Conclusion::PlainNotProven(_), _) => Grade::Plain,
-        (_, Evidence::Test | Evidence::Pooled) => Grade::Shown,
+        (_, Evidence::Test) => Grade::Shown,
         (_, Evidence::Indication) => Grade::Indication,
         (_, Evidence::Descriptive) => Grade::NotShown,
     }

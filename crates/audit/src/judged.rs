@@ -30,6 +30,8 @@ pub struct Judged<'r> {
     pub comparisons: Vec<Comparison>,
     /// What two runs of one server differed by.
     pub floors: Vec<Floor>,
+    /// Whether a campaign that time ends has time for another trial that may decide something.
+    pub goes_on: bool,
     /// Whether contenders do equal work, by workload.
     pub equivalence: Vec<Equivalence>,
     /// Sentences that hold over several cells, most important first.
@@ -161,19 +163,12 @@ impl std::fmt::Display for Withheld {
 
 /// Judges a record.
 pub fn judge(record: &Record) -> Judged<'_> {
-    let groups = cells(record);
-    let references = ReferenceRates::of(&groups);
-    let one = |cell: &Cell<'_>| knee::check(cell, &groups);
-    let knees: Vec<Option<Check>> = groups.iter().map(one).collect();
-    let cells: Vec<JudgedCell<'_>> = groups
-        .into_iter()
-        .zip(knees)
-        .map(|(cell, knee)| judged_cell(record, cell, &references, knee))
-        .collect();
-    let equivalence = equivalences(&record.plan, &record.trials);
+    let cells = judged_cells(record);
+    let equivalence = equivalences_of(record);
     let Compared {
         comparisons,
         floors,
+        goes_on,
     } = compare(record, &cells, &equivalence);
     let mut findings = findings::find(&comparisons, &cells);
     let trust = trust::weigh(record, &cells, (&comparisons, &floors), &findings);
@@ -185,10 +180,27 @@ pub fn judge(record: &Record) -> Judged<'_> {
         cells,
         comparisons,
         floors,
+        goes_on,
         equivalence,
         findings,
         trust,
     }
+}
+
+/// The cells of a record with what can be believed of each.
+pub(crate) fn judged_cells(record: &Record) -> Vec<JudgedCell<'_>> {
+    let groups = cells(record);
+    let references = ReferenceRates::of(&groups);
+    let one = |cell: &Cell<'_>| knee::check(cell, &groups);
+    let knees: Vec<Option<Check>> = groups.iter().map(one).collect();
+    let groups = groups.into_iter().zip(knees);
+    let judged = groups.map(|(cell, knee)| judged_cell(record, cell, &references, knee));
+    judged.collect()
+}
+
+/// Whether the contenders of a record do equal work, by workload.
+pub(crate) fn equivalences_of(record: &Record) -> Vec<Equivalence> {
+    equivalences(&record.plan, &record.trials)
 }
 
 fn judged_cell<'r>(

@@ -17,6 +17,7 @@ mod comparisons;
 mod conclusion;
 mod condition;
 mod confirmation;
+mod course;
 mod decidable;
 mod ended;
 mod enough;
@@ -47,6 +48,7 @@ pub use comparisons::{Compared, Floor, compare, widest_interval};
 pub use conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, PairKey, Reason, Side};
 pub use condition::{Condition, Held};
 pub use confirmation::{ConfirmAnswer, Confirmation, Suspected, suspected};
+pub use course::Course;
 pub use decidable::{Undecidable, undecidable};
 pub use equivalence::{
     Class, EqualFact, Equivalence, FactRow, Inequality, Remedy, UnknownFact, equivalences,
@@ -66,5 +68,5 @@ pub use number::{Number, number_of};
 pub use reference::reference;
 pub use sentence::{list, percent};
 pub use subject::{Ceilings, Drift, ReferenceRates, Subject};
-pub use trust::{Trust, Weakness};
+pub use trust::{NumberTrust, Trust, Weakness};
 pub use verdict::{Judgement, Verdict, Verdicts, blame};

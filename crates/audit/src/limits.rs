@@ -177,11 +177,9 @@ pub const IDLE_SERVER: f64 = 0.5;
 /// R34: idle share of a server's processors from which one full thread is the cause.
 pub const IDLE_BESIDE_SHARE: f64 = 0.30;
 
-/// R20: two contenders are called equal within 3 %, or the floor where that is more.
-pub const EQUAL_WITHIN: f64 = 0.03;
-/// R21: where two runs of one server differ by more than 10 %, nothing is called equal: the
-/// campaign would not have seen what most readers would call a difference.
-pub const EQUAL_FLOOR_MOST: f64 = 0.10;
+/// R21: two runs of one server that differ by more than 10 % are named: the campaign would not see
+/// what most readers would call a difference.
+pub const NOISE_MOST: f64 = 0.10;
 
 /// Most that the yardsticks of two campaigns may differ: before and after a campaign the machine
 /// gives the same within 5 % (R10).

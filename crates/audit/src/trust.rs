@@ -2,32 +2,44 @@
 //!
 //! It adds no check of its own: each line comes from the record, its checks and its comparisons.
 
-use bakeoff_plan::{CONTROL_FROM, REPEAT_FROM};
+mod number;
+
+use bakeoff_plan::REPEAT_FROM;
 use bakeoff_record::{ContenderKind, Disturbance, Record, TrialEnd, TrialRecord};
 use serde::Serialize;
 
 use crate::check::{Check, Level};
 use crate::code::Code;
 use crate::comparisons::{Floor, is_upper_bound};
-use crate::conclusion::{Comparison, Conclusion};
+use crate::conclusion::{Comparison, Conclusion, Metric};
 use crate::equivalence::Inequality;
-use crate::figures::percent;
 use crate::findings::Finding;
 use crate::judged::JudgedCell;
-use crate::limits::EQUAL_FLOOR_MOST;
 use crate::more::More;
 use crate::number::Number;
 use crate::verdict::Verdict;
+use number::Weighed;
 
-/// How far a campaign can be trusted.
+/// How far a campaign can be trusted, number by number.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Trust {
+    /// Each number that is tested in it, in the order of tables.
+    pub numbers: Vec<NumberTrust>,
+    /// What else weakens it, worst first; four at the most.
+    pub reasons: Vec<Weakness>,
+}
+
+/// How far what is said of one number can be trusted.
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct NumberTrust {
+    /// The number.
+    pub metric: Metric,
     /// Whether it says which one is better.
     pub direction: bool,
-    /// Whether it says by how much.
-    pub size: bool,
-    /// Why, worst first; four at the most.
-    pub reasons: Vec<Weakness>,
+    /// Within what share of a ratio it says by how much: 0.12 is 12 %; null where it does not.
+    pub size: Option<f64>,
+    /// What takes away from it most; null where nothing does.
+    pub reason: Option<Weakness>,
 }
 
 /// Something that weakens a campaign.
@@ -44,6 +56,13 @@ pub struct Weakness {
 /// Reasons that are shown.
 const REASONS: usize = 4;
 
+impl Trust {
+    /// How far a number can be trusted; `None` where it is not tested.
+    pub fn of(&self, metric: Metric) -> Option<&NumberTrust> {
+        self.numbers.iter().find(|one| one.metric == metric)
+    }
+}
+
 pub(crate) fn weigh(
     record: &Record,
     cells: &[JudgedCell<'_>],
@@ -55,19 +74,33 @@ pub(crate) fn weigh(
         .filter(|one| one.cell.kind == ContenderKind::Contender)
         .filter(|one| one.cell.measured().next().is_some())
         .collect();
-    let control = control(floors);
-    let floor = large_floor(comparisons, floors);
-    let shared = shared(record, &contenders);
-    let direction = control.is_none() && half_is_valid(&contenders) && decided(comparisons);
-    let unknown = direction.then(|| noise_unknown(record, comparisons, floors));
-    let weakened = direction.then(|| weakened(findings));
-    let (unknown, weakened) = (unknown.flatten(), weakened.flatten());
-    let size = shared.is_none() && unknown.is_none() && weakened.is_none();
-    let doubtful = doubtful(&contenders);
-    let mut reasons: Vec<Weakness> = [unknown, weakened, control, doubtful, floor, shared]
-        .into_iter()
-        .flatten()
-        .collect();
+    let fits = |metric: Metric| record.plan.loads.iter().any(|it| metric.fits(&it.model));
+    let tested = floors
+        .iter()
+        .filter(|floor| floor.metric.is_tested() && fits(floor.metric));
+    let number = |floor: &Floor| {
+        let of_metric = comparisons.iter().filter(|one| one.metric == floor.metric);
+        let compared: Vec<&Comparison> = of_metric
+            .filter(|one| one.conclusion != Conclusion::NotCompared)
+            .collect();
+        let one = Weighed {
+            record,
+            floor,
+            compared,
+            contenders: &contenders,
+            findings,
+        };
+        one.number()
+    };
+    let mut numbers: Vec<NumberTrust> = tested.filter_map(number).collect();
+    let shared_reason = of_all(&mut numbers);
+    let is_said = |one: &Weakness| {
+        let mut said = numbers.iter().filter_map(|number| number.reason.as_ref());
+        said.any(|known| known.code == one.code)
+    };
+    let doubtful = doubtful(&contenders).filter(|one| !is_said(one));
+    let known = [shared_reason, doubtful, shared(record, &contenders)];
+    let mut reasons: Vec<Weakness> = known.into_iter().flatten().collect();
     reasons.extend(disturbed(record));
     reasons.extend(rounds(record, comparisons));
     reasons.extend(two_modes(&contenders));
@@ -75,11 +108,19 @@ pub(crate) fn weigh(
     reasons.extend(changing(&contenders));
     reasons.sort_by_key(|one| std::cmp::Reverse(one.level));
     reasons.truncate(REASONS);
-    Trust {
-        direction,
-        size: size && direction && sizes_are_proven(comparisons),
-        reasons,
+    Trust { numbers, reasons }
+}
+
+/// What takes away from each of several numbers alike: it is said once, of the campaign.
+fn of_all(numbers: &mut [NumberTrust]) -> Option<Weakness> {
+    let (first, others) = numbers.split_first()?;
+    let reason = first.reason.clone()?;
+    let is_same = |one: &NumberTrust| one.reason.as_ref() == Some(&reason);
+    if others.is_empty() || !others.iter().all(is_same) {
+        return None;
     }
+    numbers.iter_mut().for_each(|one| one.reason = None);
+    Some(reason)
 }
 
 fn weakness(code: &str, level: Level, text: String) -> Weakness {
@@ -88,55 +129,6 @@ fn weakness(code: &str, level: Level, text: String) -> Weakness {
         text,
         level,
     }
-}
-
-/// Two runs of one server that differ beyond chance.
-fn control(floors: &[Floor]) -> Option<Weakness> {
-    let shown = floors.iter().filter(|floor| floor.shown);
-    let metrics: Vec<&str> = shown.map(|floor| floor.metric.phrase()).collect();
-    (!metrics.is_empty()).then(|| {
-        let text = format!(
-            "two runs of the same server differ in {}: differences may be noise",
-            metrics.join(" and ")
-        );
-        weakness("control-differs", Level::Suspect, text)
-    })
-}
-
-/// What two runs of one server differ by, where that is not known of what is decided: then nobody
-/// knows which part of a size is noise.
-fn noise_unknown(
-    record: &Record,
-    comparisons: &[Comparison],
-    floors: &[Floor],
-) -> Option<Weakness> {
-    let is_unknown = |one: &Comparison| {
-        let mut of_metric = floors.iter().filter(|floor| floor.metric == one.metric);
-        of_metric.all(|floor| floor.n == 0 || floor.doubtful)
-    };
-    let mut decided = comparisons.iter().filter(|one| is_decided(one));
-    if !decided.any(is_unknown) {
-        return None;
-    }
-    let why = if record.plan.has_control() {
-        "too few rounds of two runs of the same server can be believed".to_owned()
-    } else {
-        format!(
-            "no server was run twice, as is done from {CONTROL_FROM} rounds on unless the plan \
-             says otherwise"
-        )
-    };
-    let text = format!("{why}: which part of a difference is noise is not known");
-    Some(weakness("no-control", Level::Suspect, text))
-}
-
-/// What stands under a finding on speed.
-fn weakened(findings: &[Finding]) -> Option<Weakness> {
-    let mut all = findings.iter().flat_map(|finding| &finding.weakened_by);
-    let worst = all.find(|one| one.level > Level::Note)?;
-    let text = "the load was not what was asked for, as is said under a finding: it may be the \
-                cause of a difference";
-    Some(weakness(&worst.code, Level::Suspect, text.to_owned()))
 }
 
 /// Bodies that nothing is known of beforehand.
@@ -149,37 +141,6 @@ fn changing(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     Some(weakness(code.name(), Level::Note, check.text.clone()))
 }
 
-/// Two runs of one server that differ so much that little can be seen, or of which not enough can
-/// be believed to know what they differ by.
-fn large_floor(comparisons: &[Comparison], floors: &[Floor]) -> Option<Weakness> {
-    let is_compared = |floor: &&Floor| {
-        let mut of_metric = comparisons.iter().filter(|one| one.metric == floor.metric);
-        floor.metric.is_tested() && of_metric.any(|one| one.conclusion != Conclusion::NotCompared)
-    };
-    let weak = |floor: &&Floor| floor.doubtful || floor.floor > EQUAL_FLOOR_MOST;
-    let weak: Vec<&Floor> = floors.iter().filter(is_compared).filter(weak).collect();
-    let each: Vec<String> = weak
-        .iter()
-        .map(|floor| format!("{} in {}", percent(floor.floor), floor.metric.phrase()))
-        .collect();
-    let each = each.join(" and ");
-    let text = match weak.iter().find(|floor| floor.doubtful) {
-        None if weak.is_empty() => return None,
-        None => {
-            format!("two runs of the same server differ by up to {each}: less than that is noise")
-        }
-        Some(Floor { n: 0, .. }) => format!(
-            "two runs of the same server have no round in common that can be believed: noise is \
-             taken to be {each}"
-        ),
-        Some(_) => format!(
-            "not enough rounds of two runs of the same server can be believed: noise is taken to \
-             be {each}, by what was seen"
-        ),
-    };
-    Some(weakness("noise-floor", Level::Suspect, text))
-}
-
 fn is_valid(judged: &JudgedCell<'_>) -> bool {
     judged.judgement.verdicts.of(judged.ranked_by()) == Verdict::Valid
 }
@@ -189,23 +150,9 @@ fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     // A bound has a reason of its own.
     let is_doubtful = |one: &&&JudgedCell<'_>| !is_valid(one) && !is_upper_bound(one);
     let doubtful: Vec<&&JudgedCell<'_>> = contenders.iter().filter(is_doubtful).collect();
-    let blames = doubtful
-        .iter()
-        .filter_map(|one| cause(one, one.ranked_by()));
-    let mut codes: Vec<(Code, usize, Level)> = Vec::new();
-    for check in blames {
-        match codes.iter_mut().find(|(code, ..)| *code == check.code) {
-            Some((_, n, level)) => (*n, *level) = (*n + 1, (*level).max(check.level)),
-            None => codes.push((check.code, 1, check.level)),
-        }
-    }
-    codes.retain(|(code, ..)| !is_near_reference(*code));
-    let counted: usize = codes.iter().map(|(_, n, _)| n).sum();
-    let (code, _, level) = *codes.iter().rev().max_by_key(|(_, n, _)| n)?;
-    let why = match level {
-        Level::NotRun => not_known(code),
-        _ => plain(code),
-    };
+    let blamed = most_to_blame_of(doubtful.iter().map(|one| (**one, one.ranked_by())));
+    let (code, level, counted) = blamed?;
+    let why = why_doubted(code, level);
     let numbers: Vec<Number> = contenders.iter().map(|one| one.ranked_by()).collect();
     let noun = match (
         numbers.contains(&Number::Rate),
@@ -224,6 +171,37 @@ fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
         }
     );
     Some(weakness(code.name(), level, text))
+}
+
+/// The check that is most often to blame for a number, with its level and how many cells have one
+/// that is.
+fn most_to_blame(cells: &[&&JudgedCell<'_>], number: Number) -> Option<(Code, Level, usize)> {
+    most_to_blame_of(cells.iter().map(|one| (**one, number)))
+}
+
+fn most_to_blame_of<'c, 'r: 'c>(
+    cells: impl Iterator<Item = (&'c JudgedCell<'r>, Number)>,
+) -> Option<(Code, Level, usize)> {
+    let mut codes: Vec<(Code, usize, Level)> = Vec::new();
+    for check in cells.filter_map(|(one, number)| cause(one, number)) {
+        match codes.iter_mut().find(|(code, ..)| *code == check.code) {
+            Some((_, n, level)) => (*n, *level) = (*n + 1, (*level).max(check.level)),
+            None => codes.push((check.code, 1, check.level)),
+        }
+    }
+    // A number near that of a reference is a bound, which has a reason of its own.
+    codes.retain(|(code, ..)| !is_near_reference(*code));
+    let counted = codes.iter().map(|(_, n, _)| n).sum();
+    let (code, _, level) = *codes.iter().rev().max_by_key(|(_, n, _)| n)?;
+    Some((code, level, counted))
+}
+
+/// Why a number is in doubt, in a few words.
+fn why_doubted(code: Code, level: Level) -> &'static str {
+    match level {
+        Level::NotRun => not_known(code),
+        _ => plain(code),
+    }
 }
 
 /// What is to blame for a number: what happened, sooner than the number of rounds that it left;
@@ -419,7 +397,7 @@ fn disturbed(record: &Record) -> Option<Weakness> {
         what.source(),
         if again {
             "; disturbed blocks were repeated"
-        } else if record.plan.rounds < REPEAT_FROM {
+        } else if record.plan.has_fixed_rounds() && record.plan.rounds < REPEAT_FROM {
             "; blocks are repeated from three rounds on"
         } else {
             ""
@@ -493,95 +471,10 @@ fn unequal(comparisons: &[Comparison]) -> Vec<Weakness> {
     kinds.into_iter().map(one).collect()
 }
 
-/// Whether half of the cells can be ranked: their numbers are valid, or bounds.
-fn half_is_valid(contenders: &[&JudgedCell<'_>]) -> bool {
-    let is_bound = |one: &JudgedCell<'_>| match one.ranked_by() {
-        Number::Rate => one.rate_bound.is_some(),
-        _ => is_upper_bound(one),
-    };
-    let usable = contenders
-        .iter()
-        .filter(|one| is_valid(one) || is_bound(one));
-    let usable = usable.count();
-    usable > 0 && 2 * usable >= contenders.len()
-}
-
-/// Whether any comparison has a result.
-fn decided(comparisons: &[Comparison]) -> bool {
-    comparisons.iter().any(is_decided)
-}
-
 fn is_decided(one: &Comparison) -> bool {
     let is_decided = matches!(
         one.conclusion,
         Conclusion::Higher | Conclusion::Lower | Conclusion::Equal | Conclusion::PlainNotProven(_)
     );
     is_decided && one.metric.is_tested()
-}
-
-/// Whether no ratio is only plain, its interval being of rounds that do not prove it, nor one end
-/// of it alone known.
-fn sizes_are_proven(comparisons: &[Comparison]) -> bool {
-    let is_open = |one: &Comparison| match one.conclusion {
-        Conclusion::PlainNotProven(_) => true,
-        Conclusion::NotComparable | Conclusion::NotCompared => false,
-        _ => one.bound.is_some(),
-    };
-    !comparisons.iter().any(is_open)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::conclusion::{Evidence, Metric, PairKey};
-
-    fn reported(floor: f64, n: usize, doubtful: bool) -> Option<String> {
-        let metric = Metric::RatePerS;
-        let comparison = Comparison {
-            pair: PairKey {
-                workload: "html-small".to_owned(),
-                load: "c10".to_owned(),
-                first: "a".to_owned(),
-                second: "b".to_owned(),
-            },
-            metric,
-            ratio: None,
-            bound: None,
-            evidence: Evidence::Test,
-            conclusion: Conclusion::NoDifferenceShown,
-            p_value: None,
-            floor,
-            rounds_needed: None,
-            smallest_shown: None,
-            causes: Vec::new(),
-            reason: None,
-        };
-        let floor = Floor {
-            metric,
-            floor,
-            centre: None,
-            n,
-            doubtful,
-            shown: false,
-        };
-        large_floor(&[comparison], &[floor]).map(|one| one.text)
-    }
-
-    #[test]
-    fn a_floor_that_hides_much_or_rests_on_little_is_named() {
-        let text = "two runs of the same server differ by up to 72 % in requests/s: less than \
-                    that is noise";
-        assert_eq!(reported(0.72, 7, false).as_deref(), Some(text));
-        assert_eq!(reported(0.05, 7, false), None);
-        let seen = reported(0.05, 7, true).expect("it is in doubt");
-        assert!(
-            seen.contains("5 % in requests/s, by what was seen"),
-            "{seen}"
-        );
-        let assumed = reported(0.03, 0, true).expect("it is in doubt");
-        assert!(
-            assumed.ends_with("noise is taken to be 3 % in requests/s"),
-            "{assumed}"
-        );
-    }
 }

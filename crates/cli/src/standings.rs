@@ -17,7 +17,8 @@ type Values = BTreeMap<u32, f64>;
 #[derive(Debug)]
 pub(crate) struct Standings {
     contenders: Vec<String>,
-    rounds: u32,
+    /// Rounds that it has at least; `None` where time ends it.
+    rounds: Option<u32>,
     blocks_of_round: usize,
     /// By workload and label of the load.
     cells: BTreeMap<(String, String), Cell>,
@@ -55,7 +56,7 @@ impl Standings {
     pub(crate) fn new(plan: &Plan, earlier: &[TrialRecord]) -> Self {
         let mut standings = Self {
             contenders: plan.contenders.iter().map(|it| it.name.clone()).collect(),
-            rounds: plan.rounds_at_least(),
+            rounds: plan.has_fixed_rounds().then(|| plan.rounds_at_least()),
             blocks_of_round: blocks(plan, 1).len(),
             cells: BTreeMap::new(),
             last: None,
@@ -91,14 +92,15 @@ impl Standings {
             round,
             is_repeated,
         } = self.last.take()?;
-        let rounds = self.rounds.max(round);
+        let rounds = self.rounds.map(|rounds| format!("/{}", rounds.max(round)));
+        let rounds = rounds.unwrap_or_default();
         let again = if is_repeated { " again" } else { "" };
         let medians = self.cells.get(&cell).map(|cell| self.medians(cell));
         let (workload, load) = cell;
         Some(Block {
             round,
             is_repeated,
-            name: format!("round {round}/{rounds}{again} {workload} {load}"),
+            name: format!("round {round}{rounds}{again} {workload} {load}"),
             medians,
         })
     }

@@ -20,6 +20,7 @@ use crate::roles::Roles;
 use crate::rounds::{Rounds, Widest};
 use crate::sequence::Sequence;
 use crate::site::Site;
+use crate::timed::{NextTimed, Timed};
 use crate::trial::{self, Away, Carried, Setting};
 
 /// How often a rest looks whether somebody wants to stop.
@@ -54,8 +55,31 @@ pub enum CampaignEnd {
     HostLost(String),
 }
 
-/// Carries out what is missing of a plan, and calls `on_event` with what happens. `widest` is asked
-/// after a round where the plan has a stopping rule.
+/// What those who judge records say of a campaign that goes on.
+pub struct Rules<'a> {
+    /// Asked after a round where the plan has a stopping rule.
+    pub widest: Box<Widest<'a>>,
+    /// Asked for each trial where time ends the plan.
+    pub next: Box<NextTimed<'a>>,
+}
+
+impl Rules<'_> {
+    /// Those of a plan that goes on for nobody's word.
+    pub fn none() -> Self {
+        Self {
+            widest: Box::new(|_| Some(0.0)),
+            next: Box::new(|_| None),
+        }
+    }
+}
+
+impl std::fmt::Debug for Rules<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Rules").finish_non_exhaustive()
+    }
+}
+
+/// Carries out what is missing of a plan, and calls `on_event` with what happens.
 ///
 /// # Errors
 /// When nothing can be recorded or the stage cannot be set up. Trials that fail are no error.
@@ -64,7 +88,7 @@ pub fn carry_out(
     folder: &mut RecordFolder,
     site: &dyn Site,
     options: Options,
-    widest: &mut Widest<'_>,
+    mut rules: Rules<'_>,
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<CampaignEnd, ConductError> {
     let roles = &options.roles;
@@ -81,16 +105,19 @@ pub fn carry_out(
         stop: &options.stop,
     };
     let earlier: Vec<TrialRecord> = options.earlier.into_iter().map(kept).collect();
-    let (mut rounds, mut searches, mut overloads);
+    let (mut rounds, mut timed, mut searches, mut overloads);
     let sequence: &mut dyn Sequence = if plan.is_search() {
         searches = Searches::new(plan, &earlier);
         &mut searches
     } else if plan.is_overload() {
         overloads = Overloads::new(plan, &earlier);
         &mut overloads
-    } else {
-        rounds = Rounds::new(plan, widest);
+    } else if plan.has_fixed_rounds() {
+        rounds = Rounds::new(plan, &mut *rules.widest);
         &mut rounds
+    } else {
+        timed = Timed::new(plan, &mut *rules.next);
+        &mut timed
     };
     // The trials of a search and of an overload belong to no block: each has a rate of its own.
     let in_blocks = !plan.is_search() && !plan.is_overload();

@@ -36,11 +36,12 @@ mod sequence;
 mod site;
 mod skip;
 mod spec;
+mod timed;
 mod trial;
 
 pub use answers::Encoded;
 pub use apart::Apart;
-pub use campaign::{CampaignEnd, Options, carry_out};
+pub use campaign::{CampaignEnd, Options, Rules, carry_out};
 pub use clock::Clock;
 pub use confirm::{CONFIRM_ROUNDS, Experiments, Means, Suspicion, confirm};
 pub use contestant::{Answered, Contestant, start_for_debugging};
@@ -56,6 +57,7 @@ pub use roles::{Roles, RolesError, RolesHere, allowed_cpus};
 pub use rounds::{Rounds, Widest};
 pub use sequence::{Left, Sequence};
 pub use site::{Edge, Here, Part, Site, SiteError, Staged, StartFailed, StartOrder};
+pub use timed::NextTimed;
 
 /// Why a campaign had to end.
 #[derive(Debug, thiserror::Error)]

@@ -32,6 +32,48 @@ impl Until {
     pub const WIDTHS: RangeInclusive<f64> = 0.001..=1.0;
 }
 
+/// The time of a campaign that goes on until everything is decided, or its time is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// What it was given first.
+    #[serde(rename = "first_s", with = "stored::seconds")]
+    pub first: Duration,
+    /// What it has now, the first included.
+    #[serde(rename = "now_s", with = "stored::seconds")]
+    pub now: Duration,
+    /// How often it was given more.
+    #[serde(default)]
+    pub resumed: u32,
+}
+
+impl Budget {
+    /// What a campaign may be given.
+    pub const LENGTHS: RangeInclusive<Duration> =
+        Duration::from_secs(1)..=Duration::from_secs(7 * 86_400);
+    /// Rounds that a campaign has at the most, however short its trials are.
+    pub const ROUNDS_MAX: u32 = 200;
+
+    /// A budget of this length.
+    pub fn new(length: Duration) -> Self {
+        Self {
+            first: length,
+            now: length,
+            resumed: 0,
+        }
+    }
+
+    /// The same with `now` in all; `None` where that is not more.
+    #[must_use]
+    pub fn longer(self, now: Duration) -> Option<Self> {
+        (now > self.now).then_some(Self {
+            now,
+            resumed: self.resumed.saturating_add(1),
+            ..self
+        })
+    }
+}
+
 /// Rounds from which blocks that were disturbed are repeated. Fewer are a look: they decide
 /// nothing, and from fewer no drift of the yardstick can be seen.
 pub const REPEAT_FROM: u32 = 3;
@@ -94,6 +136,11 @@ impl Plan {
         control.unwrap_or(self.rounds_at_most() >= CONTROL_FROM)
     }
 
+    /// Whether a number of rounds ends it, and not its time.
+    pub fn has_fixed_rounds(&self) -> bool {
+        self.budget.is_none()
+    }
+
     /// Rounds that are run in any case.
     pub fn rounds_at_least(&self) -> u32 {
         self.until.map_or(self.rounds, |until| {
@@ -109,7 +156,11 @@ impl Plan {
             rounds => (rounds / ROUNDS_A_SPARE).min(SPARE_MOST),
         };
         let with_spare = self.rounds.saturating_add(spare);
-        self.until.map_or(with_spare, |until| until.max_rounds)
+        match (self.budget, self.until) {
+            (Some(_), _) => Budget::ROUNDS_MAX,
+            (None, Some(until)) => until.max_rounds,
+            (None, None) => with_spare,
+        }
     }
 
     /// The plan of a campaign that goes on after its end, for `rounds` in all. Who is measured
@@ -151,6 +202,28 @@ pub(crate) fn stopping_rule(
         }
     };
     let until = Until { width, max_rounds };
-    rules::until(until, file.rounds).map_err(|fault| fault.at(source.place("max_rounds")))?;
+    rules::until(until, file.rounds_at_least())
+        .map_err(|fault| fault.at(source.place("max_rounds")))?;
     Ok(Some(until))
+}
+
+/// The time that a plan's keys give it.
+pub(crate) fn budget(source: &Source<'_>, file: &PlanFile) -> Result<Option<Budget>, PlanError> {
+    let Some(length) = &file.budget else {
+        return Ok(None);
+    };
+    let length = length.0;
+    rules::budget(length).map_err(|fault| fault.at(source.place("budget")))?;
+    let ends_otherwise = [
+        ("rounds", file.rounds.is_some()),
+        ("until", file.until.is_some()),
+    ];
+    if let Some((key, _)) = ends_otherwise.into_iter().find(|(_, is_there)| *is_there) {
+        return Err(PlanError::Conflict {
+            place: source.place("budget"),
+            problem: format!("`{key}` ends the campaign in another way"),
+            fix: format!("leave out `budget` or `{key}`"),
+        });
+    }
+    Ok(Some(Budget::new(length)))
 }

@@ -67,10 +67,15 @@ pub(crate) struct PlanFile {
     #[serde(default)]
     #[schemars(extend("examples" = ["Two servers on small files."]))]
     pub(crate) description: String,
-    /// How often each trial is repeated with a fresh server.
-    #[serde(default = "default_rounds")]
+    /// How often each trial is repeated with a fresh server; 10 without a `budget`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000), extend("examples" = [10]))]
-    pub(crate) rounds: u32,
+    pub(crate) rounds: Option<u32>,
+    /// Measure round after round until each difference is decided, and for at most this long. Who
+    /// is decided is measured no more. Instead of `rounds`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["3m"]))]
+    pub(crate) budget: Option<DurationText>,
     /// Add rounds until the widest interval of any comparison reaches at most this far to either
     /// side, as a share: 0.03 is 3 %. Needs `max_rounds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,6 +127,17 @@ pub(crate) struct PlanFile {
     /// Workloads of this plan's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) workload: Vec<WorkloadFile>,
+}
+
+/// Rounds of a plan that says nothing of its end.
+const ROUNDS: u32 = 10;
+
+impl PlanFile {
+    /// Rounds that are run in any case.
+    pub(crate) fn rounds_at_least(&self) -> u32 {
+        let unsaid = if self.budget.is_some() { 1 } else { ROUNDS };
+        self.rounds.unwrap_or(unsaid)
+    }
 }
 
 /// Processors given to each role.
@@ -374,10 +390,6 @@ impl Default for ReferencesTable {
 
 fn yes() -> bool {
     true
-}
-
-fn default_rounds() -> u32 {
-    10
 }
 
 fn default_seed() -> u64 {

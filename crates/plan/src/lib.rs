@@ -50,13 +50,13 @@ mod library;
 mod order;
 mod random;
 mod schedule;
-mod williams;
+mod timed;
 
 pub use ascii::{ascii_authority, encoded_target};
 pub use change::Change;
 pub use contender::*;
 pub use contenders::RESERVED;
-pub use course::{CONTROL_FROM, CompareMode, REPEAT_FROM, References, Until};
+pub use course::{Budget, CONTROL_FROM, CompareMode, REPEAT_FROM, References, Until};
 pub use demand::{Delay, Demand, SlowBody};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{Place, PlanError};
@@ -84,6 +84,7 @@ pub use schedule::Schedule;
 pub use search::{
     CONFIRMING, GOALS_MAX, Goal, GoalError, Objective, Search, format_errors, goals, parse_errors,
 };
+pub use timed::{Group, next_timed};
 pub use trial::{CONTROL_MARK, Trial, attempt_id, control_name};
 pub use url::Url;
 pub use workload::parse_workload;

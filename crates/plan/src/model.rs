@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contender::Contender;
-use crate::course::{CompareMode, References, Until};
+use crate::course::{Budget, CompareMode, References, Until};
 use crate::demand::Demand;
 use crate::overload::Overload;
 use crate::request::{Connections, Requests};
@@ -22,8 +22,12 @@ pub struct Plan {
     pub name: String,
     /// One or two sentences for the reader of a report.
     pub description: String,
-    /// How often each trial is repeated with a fresh server. At least 1.
+    /// How often each trial is repeated with a fresh server. At least 1; 1 with a budget, which
+    /// decides how many more there are.
     pub rounds: u32,
+    /// The time after which it ends, where that is not by a number of rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
     /// When to stop after that; `None` stops there, or a few rounds later where too few of them can
     /// be believed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

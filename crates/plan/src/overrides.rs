@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::choice;
-use crate::course::Until;
+use crate::course::{Budget, Until};
 use crate::error::{Place, PlanError};
 use crate::loads::check_streams;
 use crate::model::{Arrival, Load, LoadModel, Plan, Protocol, Workload};
@@ -53,6 +53,8 @@ pub struct RoundsAsked {
     pub until: Option<f64>,
     /// Rounds after which they are added no more.
     pub at_most: Option<u32>,
+    /// As many as this time allows, until each difference is decided.
+    pub budget: Option<Duration>,
 }
 
 impl RoundsAsked {
@@ -84,11 +86,7 @@ impl Plan {
         self.refuse_for_searches(overrides)?;
         self.refuse_for_overloads(overrides)?;
         self.protocols(overrides)?;
-        if let Some(rounds) = overrides.rounds.number {
-            rules::rounds(rounds).map_err(|fault| fault.at(flag("rounds")))?;
-            self.rounds = rounds;
-        }
-        self.until = self.stopping_rule(overrides.rounds)?;
+        self.course(overrides.rounds)?;
         if let Some(seed) = overrides.seed {
             rules::seed(seed).map_err(|fault| fault.at(flag("seed")))?;
             self.seed = seed;
@@ -113,6 +111,26 @@ impl Plan {
             .map_err(|fault| fault.at(flag("duration")))?;
         order::check_ids(&self).map_err(|fault| fault.at(flag("clients")))?;
         Ok(self)
+    }
+
+    /// How long it goes on: by a number of rounds, by a rule, or by time. The one that is asked for
+    /// takes the place of that of the plan.
+    fn course(&mut self, asked: RoundsAsked) -> Result<(), PlanError> {
+        if let Some(length) = asked.budget {
+            rules::budget(length).map_err(|fault| fault.at(flag("budget")))?;
+            self.budget = Some(Budget::new(length));
+            (self.rounds, self.until) = (1, None);
+            return Ok(());
+        }
+        if let Some(rounds) = asked.number {
+            rules::rounds(rounds).map_err(|fault| fault.at(flag("rounds")))?;
+            (self.rounds, self.budget) = (rounds, None);
+        }
+        if asked.until.is_some() {
+            self.budget = None;
+        }
+        self.until = self.stopping_rule(asked)?;
+        Ok(())
     }
 
     /// The rule after both flags; each alone changes that of the plan.
@@ -408,6 +426,14 @@ mod tests {
 
     #[test]
     fn a_stopping_rule_comes_and_goes_with_its_flags() {
+        let builtin = |name: &str| {
+            let seven = RoundsAsked::number(7);
+            let seven = Overrides {
+                rounds: seven,
+                ..Overrides::default()
+            };
+            builtin(name).with(&seven).unwrap()
+        };
         let rule = |plan: Plan, overrides: &Overrides| plan.with(overrides).map(|plan| plan.until);
         let none = Overrides::default;
         let until = |width, max_rounds| Ok(Some(Until { width, max_rounds }));
@@ -416,6 +442,7 @@ mod tests {
                 number: None,
                 until,
                 at_most,
+                budget: None,
             },
             ..none()
         };
@@ -436,9 +463,9 @@ mod tests {
             "--max-rounds: it limits nothing without `--until`; add `--until 3%`, or write \
              `--rounds`",
         );
-        refused(
-            "quick",
-            &asked(Some(0.03), Some(5)),
+        let error = builtin("quick").with(&asked(Some(0.03), Some(5)));
+        assert_eq!(
+            error.unwrap_err().to_string(),
             "--until: `max_rounds` is 5, fewer than the 7 of `rounds`; write at least as many",
         );
     }

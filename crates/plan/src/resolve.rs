@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::check::check;
 use crate::contenders::{contenders, own_answers};
-use crate::course::{References, stopping_rule};
+use crate::course::{References, budget, stopping_rule};
 use crate::error::PlanError;
 use crate::file::{PlanFile, plan_schema_value};
 use crate::loads::{check_shares, check_streams, loads};
@@ -103,13 +103,16 @@ pub fn parse(
     let file: PlanFile = source.deserialize()?;
 
     rules::name(&file.name).map_err(|fault| fault.at(source.place("name")))?;
-    rules::rounds(file.rounds).map_err(|fault| fault.at(source.place("rounds")))?;
+    let budget = budget(&source, &file)?;
+    let rounds = file.rounds_at_least();
+    rules::rounds(rounds).map_err(|fault| fault.at(source.place("rounds")))?;
     rules::seed(file.seed).map_err(|fault| fault.at(source.place("seed")))?;
     rules::pause("rest", file.rest.0).map_err(|fault| fault.at(source.place("rest")))?;
     let mut plan = Plan {
         name: file.name.clone(),
         description: file.description.clone(),
-        rounds: file.rounds,
+        rounds,
+        budget,
         until: stopping_rule(&source, &file)?,
         compare: file.compare,
         seed: file.seed,

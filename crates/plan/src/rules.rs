@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use crate::course::Until;
+use crate::course::{Budget, Until};
+use crate::duration::format_duration;
 use crate::error::{Place, PlanError};
 
 /// Clients that one load may have.
@@ -135,6 +136,19 @@ pub(crate) fn rate(rate_per_s: f64) -> Result<(), Fault> {
 /// Rounds of a plan.
 pub(crate) fn rounds(rounds: u32) -> Result<(), Fault> {
     within("rounds", &rounds, &ROUNDS)
+}
+
+/// The time of a campaign.
+pub(crate) fn budget(length: Duration) -> Result<(), Fault> {
+    if Budget::LENGTHS.contains(&length) {
+        return Ok(());
+    }
+    let [least, most] =
+        [Budget::LENGTHS.start(), Budget::LENGTHS.end()].map(|it| format_duration(*it));
+    Err(Fault::new(
+        format!("`budget` is {}", format_duration(length)),
+        format!("write a time from {least} to {most}"),
+    ))
 }
 
 /// A stopping rule beside `rounds`.

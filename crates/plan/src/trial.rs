@@ -3,6 +3,7 @@
 use crate::contender::Contender;
 use crate::model::{Load, LoadModel, Workload};
 use crate::overload::Ramp;
+use crate::timed::Group;
 
 /// One contender, one workload, one load, once.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +44,11 @@ impl Trial {
     /// The plan's label of its load.
     pub fn load_label(&self) -> String {
         self.load_name.clone().unwrap_or_else(|| self.load.label())
+    }
+
+    /// Its group in a campaign that time ends.
+    pub fn group(&self) -> Group {
+        Group::of(self.round, &self.load.model)
     }
 
     /// The same trial with the workload as its contender is asked.

@@ -1,7 +1,7 @@
 //! A [`Plan`] as TOML with nothing left to defaults: what a record folder keeps.
 //!
-//! Keys that mean "none" by their absence stay absent: `until`, a contender's `version` and
-//! `binary`, and the references' `control` and `duration`.
+//! Keys that mean "none" by their absence stay absent: `budget`, `until`, a contender's `version`
+//! and `binary`, and the references' `control` and `duration`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +23,8 @@ impl Plan {
         let file = PlanFile {
             name: self.name.clone(),
             description: self.description.clone(),
-            rounds: self.rounds,
+            rounds: self.has_fixed_rounds().then_some(self.rounds),
+            budget: self.budget.map(|budget| DurationText(budget.now)),
             until: self.until.map(|until| until.width),
             max_rounds: self.until.map(|until| until.max_rounds),
             compare: self.compare,

@@ -100,6 +100,11 @@ impl TrialRecord {
         self.load_name.clone().unwrap_or_else(|| self.load.label())
     }
 
+    /// The time that its steps took, s.
+    pub fn took_s(&self) -> f64 {
+        self.steps.iter().map(|step| step.took_s).sum()
+    }
+
     /// Right answers per second of a whole window; `None` where it is 0 or was not measured.
     pub fn ok_per_s(&self) -> Option<f64> {
         let result = self.result.as_ref()?;

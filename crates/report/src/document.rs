@@ -17,8 +17,8 @@ use bakeoff_stats::Estimate;
 
 pub use unit::Unit;
 
+pub(crate) use answer::{TRUST, legend, marks_of};
 pub(crate) use answer::{findings as findings_of, late as late_of};
-pub(crate) use answer::{legend, marks_of, trust_title};
 
 use crate::view::{Report, Tone};
 

@@ -44,7 +44,7 @@ mod xml;
 pub use bakeoff_audit::Suspected;
 pub use bakeoff_audit::published::{Rig, audit};
 pub use bakeoff_audit::{
-    Condition, GateError, Gates, LoadHosts, Mismatch, Ruling, Undecidable, Verdict, fits,
+    Condition, Course, GateError, Gates, LoadHosts, Mismatch, Ruling, Undecidable, Verdict, fits,
     judge_load, start_spread_ns, undecidable,
 };
 pub use compare::{

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use bakeoff_audit::Grade;
 
-use crate::document::{Document, Line, Part, Table, Unit, marks_of};
+use crate::document::{Document, Line, Part, TRUST, Table, Unit, marks_of};
 use crate::style::{Paint, cut, folded, length};
 use crate::text::{TextOptions, tone_mark, tone_paint};
 use crate::view::{RatioRow, RatioTable, Report, Tone};
@@ -27,8 +27,8 @@ const FINDING_LINES_MOST: usize = 8;
 const FINDING_LINES_LEAST: usize = 3;
 /// Servers that answered late after their load, before the rest is only counted.
 const LATE_MOST: usize = 3;
-/// Most lines of reasons not to trust it.
-const TRUST_LINES_MOST: usize = 4;
+/// Most lines of what else weakens it.
+const TRUST_LINES_MOST: usize = 2;
 /// Most lines of what has no result.
 const LOST_LINES_MOST: usize = 3;
 /// Rows of the first table that stand even where there is little room.
@@ -221,13 +221,15 @@ fn below(lines: &[Line], options: TextOptions<'_>) -> Vec<String> {
 /// How far to trust it, and the next commands.
 fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<String> {
     let reasons = document.section("trust").into_iter();
-    let reasons: Vec<_> = reasons
+    let reasons: Vec<&Line> = reasons
         .flat_map(|section| &section.parts)
         .flat_map(|part| match part {
             Part::Lines(lines) => &lines[..],
             _ => &[],
         })
         .collect();
+    // What is said of a number is never left out.
+    let (numbers, reasons) = reasons.split_at(report.answer.trust.numbers.len());
     let most = if options.full {
         usize::MAX
     } else {
@@ -235,7 +237,7 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
     };
     let mut reported = Vec::new();
     let mut left = reasons.len();
-    for reason in &reasons {
+    for reason in reasons {
         let text = format!("{}{}", tone_mark(reason.tone), reason.text);
         let rows = folded(&text, "  ", options.width);
         // Of the worst one there is always something.
@@ -251,8 +253,13 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
         0 => String::new(),
         left => format!(" ({left} more: --full)"),
     };
-    let title = format!("{}{more}", crate::document::trust_title(report));
-    let mut lines = folded(&title, "", options.width);
+    let mut lines = folded(&format!("{TRUST}{more}"), "", options.width);
+    for number in numbers {
+        let text = format!("{}{}", tone_mark(number.tone), number.text);
+        let paint = number.tone.map_or(Paint::None, tone_paint);
+        let rows = folded(&text, "  ", options.width).into_iter();
+        lines.extend(rows.map(|row| paint.on(&row, options.colour)));
+    }
     lines.extend(reported);
     let own = options.record.map(crate::number::plain);
     let record = own.as_deref().unwrap_or("RECORD");

@@ -16,6 +16,7 @@ mod failing;
 mod h2load;
 mod late;
 mod links;
+mod longer;
 mod lost;
 mod no_finding;
 mod series;

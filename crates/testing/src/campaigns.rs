@@ -7,7 +7,8 @@ use bakeoff_record::{
 };
 
 use super::{
-    contender, load, machine, plan, references, seed_of, traffic, trial, unmeasured, workload,
+    Shape, contender, load, machine, plan, references, seed_of, traffic, trial, unmeasured,
+    workload,
 };
 
 /// Requests per second of the open loop, which every contender can carry.
@@ -118,6 +119,24 @@ fn near_the_yardstick(trial: &mut TrialRecord) {
 
 /// Lets a contender answer 20 requests a second at `synthetic`, too few for a p99.
 pub fn slow_down(record: &mut Record, contender: &str) {
+    reshape(record, contender, |shape, _| {
+        (shape.rate, shape.cores) = (20.0, 0.05)
+    });
+}
+
+/// Lets a contender be 5 % and 25 % faster than the first one at `synthetic`, in turns: more rounds
+/// would decide that.
+pub fn waver(record: &mut Record, contender: &str) {
+    let first = record.plan.contenders[0].name.clone();
+    reshape(record, contender, |shape, trial| {
+        let faster = if trial.round % 2 == 0 { 1.05 } else { 1.25 };
+        let base = super::shape(&first, &trial.workload, trial.load.clients());
+        shape.rate = base.rate * faster;
+    });
+}
+
+/// Gives the closed loops of a contender at `synthetic` another shape.
+fn reshape(record: &mut Record, contender: &str, change: impl Fn(&mut Shape, &TrialRecord)) {
     for trial in &mut record.trials {
         let is_closed = matches!(trial.load.model, LoadModel::Closed { .. });
         if trial.contender != contender || trial.workload != "synthetic" || !is_closed {
@@ -125,7 +144,7 @@ pub fn slow_down(record: &mut Record, contender: &str) {
         }
         let seed = seed_of(&[&trial.contender, &trial.workload], trial.round);
         let mut shape = super::shape(&trial.contender, &trial.workload, trial.load.clients());
-        (shape.rate, shape.cores) = (20.0, 0.05);
+        change(&mut shape, trial);
         let result = traffic::result(&trial.load, &shape, seed);
         trial.usage = super::usage::usage(&shape, result.requests.completed, false);
         trial.result = Some(result);

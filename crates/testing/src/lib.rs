@@ -26,7 +26,7 @@ use bakeoff_record::{
     StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, Warning, When,
 };
 
-pub use campaigns::{answer_late, campaign, fail, large, measure_links, slow_down};
+pub use campaigns::{answer_late, campaign, fail, large, measure_links, slow_down, waver};
 pub use traffic::Shape;
 
 /// The `Server` header that must stay text wherever it is shown.
@@ -160,6 +160,7 @@ fn plan(rounds: u32) -> Plan {
         name: "synthetic".into(),
         description: "A made-up campaign for tests of the report.".into(),
         rounds,
+        budget: None,
         until: None,
         compare: bakeoff_plan::CompareMode::AsConfigured,
         seed: 7,

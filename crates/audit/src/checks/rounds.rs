@@ -14,6 +14,9 @@ use crate::number::{Number, number_of};
 use crate::sentence::in_rounds;
 use crate::verdict::Judgement;
 
+/// Believable rounds of a cell from which half of all are enough, where time ends the campaign.
+const ROUNDS_TIMED: usize = 2;
+
 /// A trial with what can be believed of it.
 type Round<'r> = (&'r TrialRecord, Judgement);
 
@@ -44,7 +47,7 @@ pub(crate) fn check(record: &Record, cell: &Cell<'_>, measured: &[&Round<'_>]) -
     checks.extend(program_changed(record, cell));
     checks.extend(complete(record, cell, rounds.len(), needed));
     checks.extend(accepted(&checks, rounds, needed));
-    checks.push(agree(cell, measured));
+    checks.push(agree(record, cell, measured));
     checks.extend(two_modes(cell, measured));
     checks
 }
@@ -60,9 +63,13 @@ fn values(measured: &[&Round<'_>], measure: Measure) -> Vec<f64> {
         .collect()
 }
 
-/// Rounds that the plan asked for, with those that were added to them.
-fn rounds_planned(record: &Record) -> usize {
+/// Rounds that the plan asked for of a cell, with those that were added to them. Where time ends a
+/// campaign, a cell has those that it took part in.
+fn rounds_planned(record: &Record, cell: &Cell<'_>) -> usize {
     let plan = &record.plan;
+    if !plan.has_fixed_rounds() {
+        return cell.trials.len();
+    }
     let begun = record.rounds_begun().min(plan.rounds_at_most());
     plan.rounds_at_least().max(begun) as usize
 }
@@ -70,7 +77,7 @@ fn rounds_planned(record: &Record) -> usize {
 /// Rounds of a cell whose number must be believable.
 fn rounds_needed(record: &Record, cell: &Cell<'_>) -> usize {
     let rounds = match cell.kind {
-        ContenderKind::Contender | ContenderKind::Control => rounds_planned(record),
+        ContenderKind::Contender | ContenderKind::Control => rounds_planned(record, cell),
         // A reference need not run in every round.
         _ => cell.trials.len(),
     };
@@ -81,6 +88,9 @@ fn rounds_needed(record: &Record, cell: &Cell<'_>) -> usize {
 /// few were. The rounds that are added make up for what the machine spoiled, so they do not raise
 /// what is needed until they are the most of them: half of all must be believable.
 pub(crate) fn needed_of(plan: &Plan, rounds: usize) -> usize {
+    if !plan.has_fixed_rounds() {
+        return rounds.div_ceil(2).max(rounds.min(ROUNDS_TIMED));
+    }
     needed_among(rounds.min(plan.rounds_at_least() as usize), rounds)
 }
 
@@ -269,7 +279,7 @@ fn program_changed(record: &Record, cell: &Cell<'_>) -> Option<Check> {
 fn complete(record: &Record, cell: &Cell<'_>, measured: usize, needed: usize) -> Option<Check> {
     let planned = match cell.kind {
         ContenderKind::Contender | ContenderKind::Control => {
-            rounds_planned(record).max(cell.trials.len())
+            rounds_planned(record, cell).max(cell.trials.len())
         }
         _ => cell.trials.len(),
     };
@@ -366,7 +376,7 @@ fn two_modes(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Option<Check> {
 
 /// Coefficient of variation of the rate over rounds. It drifts with the machine, so that the rate
 /// of a contender keeps its interval and its verdict; a reference does the same work each time.
-fn agree(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Check {
+fn agree(record: &Record, cell: &Cell<'_>, measured: &[&Round<'_>]) -> Check {
     let mut rates = values(measured, Measure::RatePerS);
     if rates.len() < INTERVAL_FROM {
         // Too few are left to be an estimate, which other checks say: these are shown.
@@ -385,7 +395,11 @@ fn agree(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Check {
             }
             _ => "no round has a rate: no request came out right",
         };
-        return Check::not_run(Code::RoundsAgree, text);
+        // Who is decided early is so by the spread of the whole family.
+        return match record.plan.has_fixed_rounds() || rates.is_empty() {
+            true => Check::not_run(Code::RoundsAgree, text),
+            false => Check::new(Code::RoundsAgree, Level::Note, text),
+        };
     }
     let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (n - 1.0);
     let variation = variance.sqrt() / mean;

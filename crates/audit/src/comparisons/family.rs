@@ -1,109 +1,118 @@
 //! All pairs of one metric to what they come to.
 
 use bakeoff_stats::{
-    Estimate, FLIPS_FROM, IntervalKind, Method, Paired, Seen, discoveries, look,
-    rounds_clear_of_one, rounds_dependent, within,
+    Decided, Decision, EQUAL_WITHIN, Estimate, FLOOR_MIN, IntervalKind, Look, Member, Paired,
+    decide, discoveries, rounds_dependent,
 };
 
-use crate::comparisons::{ByMachine, Delay, Pair};
+use crate::comparisons::{ByMachine, Delay, Floor, Pair};
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Reason, Side};
-use crate::limits::{EQUAL_FLOOR_MOST, EQUAL_WITHIN};
 
-/// A ratio beyond which a difference that is not proven is called plain.
+/// A ratio that is plain in the rounds that the machine left alone, where it weakens the others.
 const PLAIN_RATIO: f64 = 1.5;
-/// Rounds that must agree on it.
-const PLAIN_ROUNDS: usize = 2;
 /// What each of them must show by itself: one round that the machine spoiled on one side makes a
-/// mean large, whatever the others are, and between equals all of two or three agree by chance.
+/// mean large, whatever the others are.
 const PLAIN_RATIO_EACH: f64 = 1.2;
 /// A ratio that is plain although too few rounds can be believed: what disturbs a round would have
 /// to take two thirds of it.
 const PLAIN_RATIO_DISTURBED: f64 = 3.0;
 /// Rounds that must agree on it.
 const PLAIN_ROUNDS_DISTURBED: usize = 4;
-/// Rounds below which nothing is known of their spread.
-const SPREAD_ROUNDS: usize = 3;
 /// Chance of being wrong that is accepted.
 const ALPHA: f64 = 0.05;
+/// Rounds from which two contenders of one workload and load can be decided.
+const ROUNDS_DECIDING: u32 = 3;
 
-/// What the whole family says of one pair of it.
-#[derive(Clone, Copy)]
-struct Found {
-    seen: Seen,
-    /// Whether it lies within what is called equal, with 95 % for all pairs of the family.
-    is_within: bool,
-}
-
-/// Concludes over the family; each comparison with the position of its block.
+/// Concludes over the family as the looks saw it; each comparison with the position of its block.
+/// `twins` are two runs of one server.
 pub(super) fn conclude(
     pairs: Vec<Pair<'_, '_>>,
     metric: Metric,
-    floor: f64,
-    seed: u64,
+    looks: &[Look],
+    twins: &Floor,
 ) -> Vec<(usize, Comparison)> {
-    let compared: Vec<&Pair<'_, '_>> = pairs.iter().filter(|pair| pair.silence.is_none()).collect();
-    let logs: Vec<Paired> = compared.iter().map(|pair| pair.paired.clone()).collect();
-    let blocks: Vec<usize> = compared.iter().map(|pair| pair.block).collect();
-    let mut seen = look(&logs, &blocks, floor.ln_1p(), seed);
-    if !metric.is_tested() {
-        indicate(&mut seen, &logs);
-    }
-    let near = within(&logs, &blocks, EQUAL_WITHIN.max(floor).ln_1p(), seed);
-    let mut found = seen.into_iter().zip(near);
+    let mut found = decisions(&pairs, metric, looks).into_iter();
     let finish = |pair: Pair<'_, '_>| {
         let found = pair.silence.is_none().then(|| found.next()).flatten();
-        let found = found.map(|(seen, is_within)| Found { seen, is_within });
-        (pair.block, comparison(pair, metric, floor, found))
+        (pair.block, comparison(pair, metric, found.flatten(), twins))
     };
     pairs.into_iter().map(finish).collect()
 }
 
+/// What the looks say of each pair that may be concluded.
+pub(super) fn decisions(
+    pairs: &[Pair<'_, '_>],
+    metric: Metric,
+    looks: &[Look],
+) -> Vec<Option<Decision>> {
+    let compared = pairs.iter().filter(|pair| pair.silence.is_none());
+    let members: Vec<Member> = compared.map(|pair| pair.member(&pair.paired)).collect();
+    let mut found = decide(&members, looks, FLOOR_MIN.ln_1p());
+    if !metric.is_tested() {
+        indicate(&mut found);
+    }
+    found
+}
+
 /// Puts the chances of an indication in place of those of a test.
-fn indicate(seen: &mut [Seen], logs: &[Paired]) {
-    let alone: Vec<f64> = seen.iter().map(|one| one.alone).collect();
-    for ((one, pair), chance) in seen.iter_mut().zip(logs).zip(discoveries(&alone)) {
-        (one.higher, one.lower) = if pair.mean() > 0.0 {
-            (chance, 1.0)
-        } else {
-            (1.0, chance)
-        };
+fn indicate(found: &mut [Option<Decision>]) {
+    let alone: Vec<f64> = found.iter().flatten().map(|one| one.alone).collect();
+    for (one, chance) in found.iter_mut().flatten().zip(discoveries(&alone)) {
+        one.p_value = chance;
+        if one.decided != Some(Decided::Equal) {
+            one.decided = (chance <= ALPHA).then_some(if one.held.mean > 0.0 {
+                Decided::Higher
+            } else {
+                Decided::Lower
+            });
+        }
     }
 }
 
-fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, found: Option<Found>) -> Comparison {
+fn comparison(
+    pair: Pair<'_, '_>,
+    metric: Metric,
+    found: Option<Decision>,
+    twins: &Floor,
+) -> Comparison {
     let key = pair.key();
-    let n = pair.paired.len();
-    let seen = found.map(|found| found.seen);
-    let ratio = pair.paired.ratio().map(|ratio| match seen {
-        Some(seen) if metric.is_tested() => over_the_table(ratio, &seen),
-        _ => ratio,
-    });
+    let ratio = match found {
+        Some(found) => Some(ratio(&found)),
+        None => pair.paired.ratio(),
+    };
     let mut one = Comparison {
         pair: key,
         metric,
         ratio: ratio.filter(|_| pair.silence != Some(Reason::Withheld)),
         bound: pair.bound,
-        evidence: evidence(metric, pair.silence, seen.as_ref()),
+        evidence: evidence(metric, pair.silence),
         conclusion: Conclusion::NotComparable,
-        p_value: seen.map(|seen| seen.p_value()).filter(|_| n > 1),
-        floor,
+        p_value: found.map(|found| found.p_value),
+        floor: FLOOR_MIN,
         rounds_needed: None,
         smallest_shown: None,
         causes: pair.causes,
         reason: pair.silence,
     };
-    if let (Some(found), Some(ratio)) = (found, ratio) {
-        let seen = found.seen;
-        let shown = seen.smallest_shown.exp_m1();
-        one.smallest_shown = Some(shown).filter(|shown| shown.is_finite());
-        one.conclusion = weighed(&pair.paired, &ratio, &found, floor);
-        if matches!(
-            one.conclusion,
-            Conclusion::CannotTell | Conclusion::PlainNotProven(_)
-        ) {
-            let needed = needed(&pair.paired, &ratio, &seen, floor);
-            one.rounds_needed = needed.map(|rounds| rounds.max(n as u32 + 1));
+    match (pair.silence, found) {
+        (None, Some(found)) => {
+            one.conclusion = weighed(&found, twins);
+            one.smallest_shown = Some(found.smallest_shown.exp_m1());
+            if one.conclusion == Conclusion::CannotTell {
+                let more = found.rounds as u32 + 1;
+                one.rounds_needed = found.rounds_needed.map(|rounds| rounds.max(more));
+            }
         }
+        (None, None) if one.ratio.is_some() => {
+            one.conclusion = Conclusion::CannotTell;
+            one.rounds_needed = Some(ROUNDS_DECIDING);
+        }
+        (Some(Reason::ClosedLoop | Reason::OpenLoop), _) => {
+            one.conclusion = Conclusion::NotCompared;
+        }
+        _ => {}
+    }
+    if pair.silence.is_none() {
         if rounds_dependent(&pair.paired.logs) {
             one.reason = Some(Reason::RoundsDependent);
         }
@@ -111,33 +120,42 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, found: Option<Foun
         if let Delay::IsOff(measured) = &pair.delay {
             say_what_was_measured(&mut one, measured);
         }
-    } else if matches!(pair.silence, Some(Reason::ClosedLoop | Reason::OpenLoop)) {
-        one.conclusion = Conclusion::NotCompared;
     }
     if !pair.may_mislead {
         let measured = match &pair.delay {
             Delay::IsOff(measured) => measured,
             _ => &pair.paired,
         };
-        say_what_is_plain(&mut one, measured, &pair.by_machine);
+        say_what_is_plain(&mut one, measured, &pair.by_machine, twins.floor);
     }
     one
 }
 
-/// Rounds that would decide what is open: by the interval where the chances are clear already.
-fn needed(paired: &Paired, ratio: &Estimate, seen: &Seen, floor: f64) -> Option<u32> {
-    if seen.p_value() <= ALPHA {
-        rounds_clear_of_one(ratio)
-    } else {
-        seen.rounds_needed.or_else(|| few_need(paired, floor))
+/// A decision's mean and interval as a ratio.
+fn ratio(found: &Decision) -> Estimate {
+    Estimate {
+        point: found.held.mean.exp(),
+        low: found.held.low.exp(),
+        high: found.held.high.exp(),
+        n: found.rounds,
+        interval: IntervalKind::Pooled95,
     }
 }
 
-/// One or two rounds that say no other number of rounds: signs decide from six rounds on.
-fn few_need(paired: &Paired, floor: f64) -> Option<u32> {
-    let is_near = paired.mean().abs() <= floor.ln_1p();
-    let has_no_spread = paired.len() < 2 || paired.len() < SPREAD_ROUNDS && is_near;
-    has_no_spread.then_some(FLIPS_FROM as u32)
+/// What a decision comes to, or what its absence does. Where two runs of one server differ beyond
+/// chance, a difference that is no larger is none of other servers.
+fn weighed(found: &Decision, twins: &Floor) -> Conclusion {
+    let far = found.held.mean.abs().exp();
+    match found.decided {
+        Some(Decided::Higher | Decided::Lower) if twins.shown && far <= 1.0 + twins.floor => {
+            Conclusion::CannotTell
+        }
+        Some(Decided::Higher) => Conclusion::Higher,
+        Some(Decided::Lower) => Conclusion::Lower,
+        Some(Decided::Equal) => Conclusion::Equal,
+        None if far - 1.0 > EQUAL_WITHIN => Conclusion::CannotTell,
+        None => Conclusion::NoDifferenceShown,
+    }
 }
 
 /// The ratio from which a difference can be plain: what noise alone makes is never.
@@ -147,7 +165,7 @@ fn plain_from(ratio: f64, floor: f64) -> f64 {
 
 /// Where disturbances take the conclusion away, a difference that none of them explains is plain,
 /// and so is one that is plain in the rounds that are left.
-fn say_what_is_plain(one: &mut Comparison, paired: &Paired, by_machine: &ByMachine) {
+fn say_what_is_plain(one: &mut Comparison, paired: &Paired, by_machine: &ByMachine, floor: f64) {
     use Reason::{BoundHides, BoundWeakens, NoCommonRound, NotValid, Withheld};
     let is_silenced = matches!(
         one.reason,
@@ -156,10 +174,10 @@ fn say_what_is_plain(one: &mut Comparison, paired: &Paired, by_machine: &ByMachi
     if !is_silenced {
         return;
     }
-    let is_unexplained = |all| plain_in(all, one.floor, [PLAIN_RATIO_DISTURBED, PLAIN_RATIO]);
+    let is_unexplained = |all| plain_in(all, floor, [PLAIN_RATIO_DISTURBED, PLAIN_RATIO]);
     // The rounds that are left are as good as those of a shorter campaign, but chosen afterwards,
     // so more of them must agree.
-    let is_left = |left| plain_in(left, one.floor, [PLAIN_RATIO, PLAIN_RATIO_EACH]);
+    let is_left = |left| plain_in(left, floor, [PLAIN_RATIO, PLAIN_RATIO_EACH]);
     // No disturbance explains it, and each round that has a value shows it.
     let of_values = is_unexplained(paired).or_else(|| is_left(by_machine.untaken.as_ref()?));
     // So many rounds were taken that those with a value say nothing, but each round shows it.
@@ -199,62 +217,11 @@ fn direction(is_higher: bool) -> Direction {
     }
 }
 
-/// With few rounds the interval is the one that the whole table allows.
-fn over_the_table(ratio: Estimate, seen: &Seen) -> Estimate {
-    match seen.held {
-        Some(held) => Estimate {
-            point: held.mean.exp(),
-            low: held.low.exp(),
-            high: held.high.exp(),
-            interval: IntervalKind::Pooled95,
-            ..ratio
-        },
-        None => ratio,
-    }
-}
-
-fn evidence(metric: Metric, silence: Option<Reason>, seen: Option<&Seen>) -> Evidence {
-    match (silence, seen) {
-        (Some(Reason::ClosedLoop | Reason::OpenLoop), _) => Evidence::Descriptive,
+fn evidence(metric: Metric, silence: Option<Reason>) -> Evidence {
+    match silence {
+        Some(Reason::ClosedLoop | Reason::OpenLoop) => Evidence::Descriptive,
         _ if !metric.is_tested() => Evidence::Indication,
-        (_, Some(seen)) if seen.method == Method::Pooled => Evidence::Pooled,
         _ => Evidence::Test,
-    }
-}
-
-/// What the chances and the interval come to.
-fn weighed(paired: &Paired, ratio: &Estimate, found: &Found, floor: f64) -> Conclusion {
-    let seen = &found.seen;
-    // Few rounds have an interval in a family that is tested alone.
-    let is_equal = found.is_within && ratio.interval != IntervalKind::Range;
-    let far = ratio.point.max(1.0 / ratio.point);
-    let direction = direction(ratio.point > 1.0);
-    let margin = EQUAL_WITHIN.max(floor);
-    if seen.p_value() <= ALPHA {
-        beside_the_interval(seen, ratio)
-    } else if floor <= EQUAL_FLOOR_MOST && is_equal {
-        Conclusion::Equal
-    } else if far >= plain_from(PLAIN_RATIO, floor)
-        && paired.len() >= PLAIN_ROUNDS
-        && each_shows(paired, plain_from(PLAIN_RATIO_EACH, floor))
-    {
-        Conclusion::PlainNotProven(direction)
-    } else if far - 1.0 > margin || seen.smallest_shown.is_infinite() {
-        Conclusion::CannotTell
-    } else {
-        Conclusion::NoDifferenceShown
-    }
-}
-
-/// What the chances show counts where the interval that stands beside it shows it too. The chances
-/// are of the mean and the interval is of ranks, so they part where a server has two modes (R20).
-fn beside_the_interval(seen: &Seen, ratio: &Estimate) -> Conclusion {
-    if seen.higher <= ALPHA && ratio.low > 1.0 {
-        Conclusion::Higher
-    } else if seen.lower <= ALPHA && ratio.high < 1.0 {
-        Conclusion::Lower
-    } else {
-        Conclusion::CannotTell
     }
 }
 

@@ -2,10 +2,10 @@
 
 use bakeoff_plan::Plan;
 use bakeoff_record::Record;
-use bakeoff_stats::{FLIPS_FROM, Located, Paired, locate};
+use bakeoff_stats::{FAMILY_ALPHA, INTERVAL_FROM, Located, Member, Paired, locate};
 
 use super::{Change, GateError, GateRow, Gates, Ruling, all_fit};
-use crate::comparisons::{Pair, family_of, shown_only};
+use crate::comparisons::{Pair, family_of, looks_at, shown_only};
 use crate::conclusion::{Metric, Reason};
 use crate::enough::rounds_of_both;
 use crate::judged::{Judged, JudgedCell, leave_out_unsupported};
@@ -79,6 +79,13 @@ pub fn fits(gates: &Gates, plan: &Plan) -> Result<(), GateError> {
     }
 }
 
+/// The chance to err of the intervals: where time ends a campaign, that of its last look, as who is
+/// measured in it was chosen by looks.
+fn chance(record: &Record, judged: &Judged<'_>, metric: Metric) -> f64 {
+    let looks = looks_at(record, &judged.cells, &judged.equivalence, metric);
+    looks.last().map_or(FAMILY_ALPHA, |look| look.chance)
+}
+
 /// A row with where it belongs.
 struct Placed {
     block: usize,
@@ -102,9 +109,9 @@ impl<'c, 'r> Family<'c, 'r> {
         let pairs = family_of(record, &judged.cells, &judged.equivalence, metric);
         let held = pairs
             .iter()
-            .filter_map(|pair| Some((pair.held()?.clone(), pair.block)));
-        let (logs, blocks): (Vec<Paired>, Vec<usize>) = held.unzip();
-        let mut located = locate(&logs, &blocks, record.plan.seed).into_iter();
+            .filter_map(|pair| Some(pair.member(pair.held()?)));
+        let held: Vec<Member> = held.collect();
+        let mut located = locate(&held, chance(record, judged, metric)).into_iter();
         let with = |pair: Pair<'c, 'r>| {
             let located = match pair.held() {
                 Some(_) => located.next().flatten(),
@@ -181,7 +188,7 @@ impl<'c, 'r> Family<'c, 'r> {
                 "rounds are"
             };
             row.reason = Some(format!("{rounds} {noun} too few for an interval"));
-            row.rounds_needed = Some(FLIPS_FROM as u32);
+            row.rounds_needed = Some(INTERVAL_FROM as u32);
             return row;
         };
         let change = self.change(&pair.paired, located, reversed);
@@ -192,15 +199,7 @@ impl<'c, 'r> Family<'c, 'r> {
 
     /// How much worse the second is in these rounds.
     fn change(&self, paired: &Paired, located: &Located, reversed: bool) -> Change {
-        let rounds = paired.len();
-        // The centre that the report's ratio has.
-        let centre = if rounds >= FLIPS_FROM {
-            paired.ratio().map(|ratio| ratio.point.ln())
-        } else {
-            None
-        };
-        let point = centre.unwrap_or(located.held.mean);
-        let change = Change::of(self.metric, point, located, rounds);
+        let change = Change::of(self.metric, located.held.mean, located, paired.len());
         if reversed { change.turned() } else { change }
     }
 

@@ -101,24 +101,26 @@ pub(super) const ALL: [(&str, &str, &str); 41] = [
     (
         "R18",
         "the unit of repetition is a fresh server; six rounds or more, fixed beforehand",
-        "yes; with three to five a difference must be [plain](statistics.md#few-rounds)",
+        "a fresh server, yes; the number of rounds by [looks](statistics.md#looks) that pay for \
+         themselves, or fixed beforehand",
     ),
     (
         "R19",
         "the order is random and balanced, never all of A and then all of B",
-        "yes, [Williams squares](statistics.md#order)",
+        "random, yes: [drawn for each block](statistics.md#order); balance is left to chance",
     ),
     (
         "R20",
         "ratios within a round, a test corrected over the whole campaign, an interval without \
          1, and a noise floor",
-        "yes: [sign flips](statistics.md#from-six-rounds-on) and the \
-         [interval](statistics.md#six-answers)",
+        "yes: [Holm over all pairs and looks](statistics.md#looks), the interval of the same \
+         mean, and a floor of 1 %",
     ),
     (
         "R21",
         "the noise floor is measured: one server under two names",
-        "yes, [`NAME~`](statistics.md#the-floor) from six rounds on; otherwise a fixed 3 %",
+        "measured, yes, as [`NAME~`](statistics.md#two-runs-of-one-server); it says how far to \
+         trust a number, and is no floor",
     ),
     (
         "R22",

@@ -167,7 +167,7 @@ fn three_rounds_are_enough_for_a_factor_of_four() {
     let one = rate_of(&rates, |_| valid());
     assert_eq!(
         (one.conclusion, one.evidence),
-        (Conclusion::Higher, Evidence::Pooled)
+        (Conclusion::Higher, Evidence::Test)
     );
     let ratio = one.ratio.unwrap();
     assert_eq!(ratio.interval, IntervalKind::Pooled95);
@@ -180,20 +180,14 @@ fn three_rounds_are_enough_for_a_factor_of_four() {
 }
 
 #[test]
-fn what_is_plain_and_not_proven_says_how_many_rounds_would() {
-    // Half as fast to six times as fast: too far apart for a proof.
+fn rounds_that_are_far_apart_say_how_many_would_decide() {
+    // Half as fast again to six times as fast.
     let rates = [("a", vec![1e4, 1e4, 1e4]), ("b", vec![1.6e4, 6e4, 2.2e4])];
     let one = rate_of(&rates, |_| valid());
-    assert_eq!(
-        one.conclusion,
-        Conclusion::PlainNotProven(Direction::Higher)
-    );
-    assert!(one.rounds_needed.unwrap() >= 6);
-    assert!(
-        one.phrase().contains("which do not prove it; about "),
-        "{}",
-        one.phrase()
-    );
+    assert_eq!(one.conclusion, Conclusion::CannotTell);
+    assert!(one.rounds_needed.unwrap() > 3);
+    let phrase = one.phrase();
+    assert!(phrase.starts_with("cannot tell; about "), "{phrase}");
 }
 
 #[test]
@@ -207,7 +201,7 @@ fn ten_rounds_show_ten_percent_and_the_reverse() {
         (one.conclusion, one.evidence),
         (Conclusion::Higher, Evidence::Test)
     );
-    assert_eq!(one.ratio.unwrap().interval, IntervalKind::Walsh95);
+    assert_eq!(one.ratio.unwrap().interval, IntervalKind::Pooled95);
     assert!(one.p_value.unwrap() <= 0.05);
     let rates = [
         ("a", rounds(10, 11_000.0, 1)),
@@ -233,8 +227,9 @@ fn equals_are_equal_within_what_the_rounds_hold() {
     );
 }
 
+/// It says how far a number can be trusted: the rounds of the pair have that noise already.
 #[test]
-fn nothing_is_equal_where_one_server_differs_from_itself() {
+fn a_server_that_differs_from_itself_takes_no_conclusion_away() {
     let noise = [0.7, 1.4, 0.75, 1.35, 0.8, 1.3, 0.7, 1.4, 0.8, 1.3];
     let control = noise.iter().map(|one| 10_000.0 * one).collect();
     let rates = [
@@ -242,9 +237,10 @@ fn nothing_is_equal_where_one_server_differs_from_itself() {
         ("a~", control),
         ("b", rounds(10, 10_010.0, 2)),
     ];
-    let one = rate_of(&rates, |_| valid());
-    assert!(one.floor > 0.10, "{one:?}");
-    assert_eq!(one.conclusion, Conclusion::NoDifferenceShown);
+    let found = compared(&campaign(&rates), |_| valid());
+    let one = of(&found, Metric::RatePerS);
+    assert_eq!((one.floor, one.conclusion), (0.01, Conclusion::Equal));
+    assert!(found.floors[0].floor > 0.10, "{:?}", found.floors);
 }
 
 #[test]
@@ -272,7 +268,7 @@ fn one_round_cannot_tell() {
         (one.conclusion, one.p_value),
         (Conclusion::CannotTell, None)
     );
-    assert_eq!(one.phrase(), "cannot tell; about 6 rounds would");
+    assert_eq!(one.phrase(), "cannot tell; about 3 rounds would");
 }
 
 #[test]
@@ -453,7 +449,7 @@ fn latencies_of_different_shares_of_the_requests_do_not_compare() {
 }
 
 #[test]
-fn a_control_sets_the_floor_and_is_no_contender() {
+fn a_control_says_what_is_noise_and_is_no_contender() {
     let twin: Vec<f64> = rounds(10, 1e4, 1).iter().map(|rate| rate * 1.04).collect();
     let rates = [
         ("a", rounds(10, 1e4, 1)),
@@ -475,8 +471,6 @@ fn a_control_sets_the_floor_and_is_no_contender() {
         .unwrap();
     assert_eq!((floor.n, floor.shown), (10, true), "{floor:?}");
     assert!((0.039..0.041).contains(&floor.floor), "{floor:?}");
-    // Three percent are within what one server differs from itself by.
-    assert_ne!(of(&found, Metric::RatePerS).conclusion, Conclusion::Higher);
 }
 
 #[test]

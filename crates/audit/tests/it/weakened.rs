@@ -1,6 +1,6 @@
 //! What stands under a finding although its numbers are valid, and bodies that change.
 
-use bakeoff_audit::{Code, Judged, Level, Tone, judge, judge_trial};
+use bakeoff_audit::{Code, Judged, Level, Metric, Tone, judge, judge_trial};
 use bakeoff_plan::{Changing, OwnAnswer, SentBody};
 use bakeoff_record::{Record, TrialRecord};
 
@@ -37,7 +37,8 @@ fn clients_that_starve_stand_under_the_finding() {
     assert_eq!((one.code.as_str(), one.level), ("starved", Level::Suspect));
     assert!(one.text.contains("had no answer for a quarter"), "{one:?}");
     assert_ne!(rate.tone, Tone::Good);
-    assert!(!judged.trust.size, "{:?}", judged.trust);
+    let trust = judged.trust.of(Metric::RatePerS).expect("it is tested");
+    assert!(trust.direction && trust.size.is_none(), "{trust:?}");
 }
 
 #[test]

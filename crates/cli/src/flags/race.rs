@@ -85,14 +85,19 @@ pub(crate) struct RaceLoadFlags {
     /// Gaps between the requests of an open loop
     #[arg(long, value_enum, requires = "rate")]
     pub(crate) arrival: Option<ArrivalFlag>,
-    /// Measured time of each trial [default: so that all takes about two minutes]
+    /// Measured time of each trial [default: so that a minute has six rounds]
     #[arg(short, long, value_parser = duration)]
     pub(crate) duration: Option<Duration>,
     /// Time under load before measuring
     #[arg(long, value_parser = duration)]
     pub(crate) warmup: Option<Duration>,
-    /// Number of rounds [default: 7; with --gate 10, and up to 40 until each gated comparison is
-    /// known to within its gate]
+    /// Measure until each difference is decided, and for at most this long [default: 1m, unless a
+    /// number of rounds, a width or a gate ends the race]
+    #[arg(long, value_name = "TIME", value_parser = duration,
+          conflicts_with_all = ["until", "rounds", "gate"])]
+    pub(crate) budget: Option<Duration>,
+    /// Number of rounds, whatever they show [default: with --gate 10, and up to 40 until each gated
+    /// comparison is known to within its gate]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u32>,
     /// Add rounds until each comparison is known to within this, such as 3%, but run at least 10;

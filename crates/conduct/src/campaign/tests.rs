@@ -26,7 +26,7 @@ fn carried_out(
         warnings: Vec::new(),
         generators: Some(Box::new(generators)),
     };
-    let end = carry_out(&plan(), folder, server, options, &mut |_| None, &mut |_| {});
+    let end = carry_out(&plan(), folder, server, options, Rules::none(), &mut |_| {});
     let record = Record::read(folder.path()).expect("a record");
     (end.expect("a folder to write"), record.trials)
 }

@@ -6,7 +6,7 @@ use bakeoff_plan::{Arrival, Builtin, LoadModel, Plan};
 use bakeoff_record::{LoadResult, Outcome, Record, RecordFolder};
 
 use super::*;
-use crate::campaign::{CampaignEnd, Options, carry_out};
+use crate::campaign::{CampaignEnd, Options, Rules, carry_out};
 
 /// Two contenders under a closed loop.
 const PLAN: &str = "name = \"p\"\nrounds = 2\nworkloads = [\"synthetic\"]\n\
@@ -43,7 +43,7 @@ fn carried_out(plan: &Plan, world: &str) -> (CampaignEnd, Vec<TrialRecord>) {
         &mut folder,
         &invented,
         options,
-        &mut |_| None,
+        Rules::none(),
         &mut |_| {},
     );
     let record = Record::read(&path).expect("it was written");

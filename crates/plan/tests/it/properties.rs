@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Arrival, Builtin, CertificateKey, Changing, CompareMode, ConfigSource, Connect, Connections,
-    Contender, Content, ContentKind, Cpus, Delay, Demand, Encoding, Expected, KnownBy, Library,
-    Load, LoadModel, Overload, OwnAnswer, OwnCommand, Pinning, Plan, Protocol, Readiness,
+    Arrival, Budget, Builtin, CertificateKey, Changing, CompareMode, ConfigSource, Connect,
+    Connections, Contender, Content, ContentKind, Cpus, Delay, Demand, Encoding, Expected, KnownBy,
+    Library, Load, LoadModel, Overload, OwnAnswer, OwnCommand, Pinning, Plan, Protocol, Readiness,
     References, Replacement, Request, RequestBody, Requests, RunningUrl, Search, SentBody,
     ServedFile, ServerChoice, SlowBody, StopSignal, Stopping, Until, Url, Workload, builtin_plan,
     goals, parse, trials,
@@ -510,6 +510,8 @@ fn plan() -> impl Strategy<Value = Plan> {
                     name,
                     description,
                     rounds,
+                    budget: (rounds == 1 && until.is_none())
+                        .then(|| Budget::new(Duration::from_secs(seed % 1_000 + 1))),
                     until: until.map(|(width, max_rounds)| Until { width, max_rounds }),
                     compare: if equal_work {
                         CompareMode::EqualWork

@@ -1,10 +1,13 @@
 //! The answer: findings, ratios to the first contender, how far to trust it, what comes next.
 
-use bakeoff_audit::{ConfirmAnswer, Grade, Level, Metric};
+use bakeoff_audit::{ConfirmAnswer, Grade, Level, Metric, NumberTrust, percent};
 
 use super::{Column, Extent, Field, Figure, Line, Part, Point, Row, Section, Table, Unit, Value};
 use crate::number::{counted, plain};
 use crate::view::{RatioCell, RatioRow, RatioTable, Report, Tone};
+
+/// What the lines on trust stand under.
+pub(crate) const TRUST: &str = "How far to trust it";
 
 pub(super) fn draw(report: &Report) -> Vec<Section> {
     let section = |name, title: &str, parts| Section {
@@ -30,7 +33,7 @@ pub(super) fn draw(report: &Report) -> Vec<Section> {
     if !ratios.is_empty() {
         sections.push(section("ratios", "", ratios));
     }
-    sections.push(section("trust", &trust_title(report), vec![trust(report)]));
+    sections.push(section("trust", TRUST, vec![trust(report)]));
     sections
 }
 
@@ -98,19 +101,27 @@ fn rounds(report: &Report) -> String {
     }
 }
 
-/// `direction yes, size no`.
-pub(crate) fn trust_title(report: &Report) -> String {
-    let word = |is_so| if is_so { "yes" } else { "no" };
+/// A line for each number, then what else weakens the campaign.
+fn trust(report: &Report) -> Part {
     let trust = &report.answer.trust;
-    format!(
-        "How far to trust it: direction {}, size {}.",
-        word(trust.direction),
-        word(trust.size)
-    )
+    let numbers = trust.numbers.iter().map(number_trust);
+    let reasons = trust.reasons.iter().map(weakness);
+    Part::Lines(numbers.chain(reasons).collect())
 }
 
-fn trust(report: &Report) -> Part {
-    Part::Lines(report.answer.trust.reasons.iter().map(weakness).collect())
+/// `requests/s: direction yes, size within 12 %`, and why not more.
+pub(crate) fn number_trust(one: &NumberTrust) -> Line {
+    let (tone, word) = match (one.direction, one.size) {
+        (false, _) => (Tone::Bad, "no".to_owned()),
+        (true, None) => (Tone::Warning, "direction yes, size no".to_owned()),
+        (true, Some(size)) => {
+            let within = percent(size);
+            (Tone::Good, format!("direction yes, size within {within} %"))
+        }
+    };
+    let why = one.reason.as_ref();
+    let why = why.map_or_else(String::new, |why| format!("; {}", plain(&why.text)));
+    Line::toned(tone, format!("{}: {word}{why}", one.metric.phrase()))
 }
 
 fn weakness(one: &bakeoff_audit::Weakness) -> Line {

@@ -68,6 +68,7 @@ pub(super) fn of_plan(plan: &mut Plan, see: &mut See<'_>) {
         name,
         description,
         rounds: _,
+        budget: _,
         until: _,
         compare: _,
         seed: _,

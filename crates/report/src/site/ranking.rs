@@ -139,6 +139,7 @@ impl<'a> Ground<'a> {
             name: String::new(),
             description: String::new(),
             rounds: plan.rounds,
+            budget: plan.budget,
             until: plan.until,
             compare: plan.compare,
             seed: plan.seed,

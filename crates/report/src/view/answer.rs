@@ -15,10 +15,13 @@ use super::cell::Cell;
 use super::comparison::sign;
 use super::failing::failing;
 use super::late::late;
+use super::longer;
 use super::no_finding::{NoFinding, no_finding};
 
 /// The command that goes on with a record.
 const GO_ON: &str = "bakeoff run --resume RECORD";
+/// The command that shows the tables behind the answer.
+const ALL_TABLES: &str = "bakeoff report RECORD --full";
 /// What it takes besides, where several hosts took part.
 const HOSTS_FILE: &str = " --hosts FILE";
 
@@ -310,22 +313,35 @@ fn mark(conclusion: Conclusion) -> &'static str {
 /// With what going on takes, seconds.
 fn next(record: &Record, judged: &Judged<'_>) -> (Vec<String>, Option<f64>) {
     let (mut next, mut takes_s) = (Vec::new(), None);
+    if !record.plan.has_fixed_rounds() && !record.is_copy {
+        if let Some((flags, time_s)) = longer::budget(record, judged) {
+            next.push(go_on(record, &flags));
+            takes_s = time_s;
+        }
+        next.push(ALL_TABLES.to_owned());
+        return (next, takes_s);
+    }
     let decide = More::of(&judged.comparisons).rounds;
     let rounds = decide.max(judged.rounds_enough);
     let rounds = rounds.filter(|_| !record.is_copy);
     let asked = rounds.and_then(|rounds| asking_for(rounds, record, judged));
     let rest = || awaits_a_contender(record, judged).then(String::new);
     if let Some(asked) = asked.or_else(rest) {
-        let mut trials = record.trials.iter();
-        let on_hosts = trials.any(|trial| trial.hosts.is_some());
-        let hosts = if on_hosts { HOSTS_FILE } else { "" };
-        next.push(format!("{GO_ON}{asked}{hosts}"));
+        next.push(go_on(record, &asked));
         let rounds = rounds.unwrap_or(0).max(record.plan.rounds_at_least());
         takes_s = round_s(record)
             .map(|each| each * f64::from(rounds - record.rounds_begun().min(rounds)));
     }
-    next.push("bakeoff report RECORD --full".to_owned());
+    next.push(ALL_TABLES.to_owned());
     (next, takes_s.filter(|takes_s| *takes_s > 0.0))
+}
+
+/// The command that goes on with a record.
+fn go_on(record: &Record, flags: &str) -> String {
+    let mut trials = record.trials.iter();
+    let on_hosts = trials.any(|trial| trial.hosts.is_some());
+    let hosts = if on_hosts { HOSTS_FILE } else { "" };
+    format!("{GO_ON}{flags}{hosts}")
 }
 
 /// What a round took so far, seconds.

@@ -162,7 +162,11 @@ pub(super) fn draw(record: &Record, cells: &[Cell<'_>], shown: &[super::Cell]) -
     Campaign {
         name: plan.name.clone(),
         description: plan.description.clone(),
-        rounds: plan.rounds,
+        rounds: if plan.has_fixed_rounds() {
+            plan.rounds
+        } else {
+            record.rounds_begun()
+        },
         seed: plan.seed,
         rest_s: plan.rest.as_secs_f64(),
         caption: caption(&interval, fewest(shown)),
@@ -182,7 +186,8 @@ fn interval(shown: &[super::Cell]) -> IntervalFacts {
         .iter()
         .flat_map(|cell| cell.estimates.values().flatten());
     let kinds: Vec<IntervalKind> = estimates.map(|one| one.interval).collect();
-    let measured = shown.iter().map(|cell| cell.rounds_measured);
+    let contenders = shown.iter().filter(|cell| cell.is_contender());
+    let measured = contenders.map(|cell| cell.rounds_measured);
     let measured: Vec<usize> = measured.filter(|rounds| *rounds > 0).collect();
     let range = kinds
         .iter()

@@ -185,7 +185,7 @@ fn a_reason_that_is_cut_says_so() {
     let (_, trust) = answer.split_once("How far to trust it").unwrap();
     assert!(trust.contains(" …\nnext: "), "{trust}");
     assert!(
-        trust.starts_with(": direction yes, size no. (1 more: --full)"),
+        trust.starts_with(" (1 more: --full)\n  ! requests/s: direction yes, size no; "),
         "{trust}"
     );
     let full = words(&shown(&report, 80, true));

@@ -1,8 +1,7 @@
 //! The arithmetic against SciPy and ruptures, by vectors that `vectors/make.py` stored.
 
 use bakeoff_stats::{
-    Paired, changes, discoveries, estimate, flips, neighbour_correlation, student_point,
-    student_tail, walsh,
+    changes, discoveries, estimate, neighbour_correlation, student_point, student_tail, walsh,
 };
 use serde_json::Value;
 
@@ -63,21 +62,6 @@ fn medians_have_the_interval_of_scipys_quantile_test() {
         near(found.point, number(&case["point"]), case);
         near(found.low, number(&case["low"]), case);
         near(found.high, number(&case["high"]), case);
-    }
-}
-
-#[test]
-fn a_pair_alone_has_the_chance_of_scipys_permutation_of_signs() {
-    for case in cases(&vectors("flips")) {
-        let logs = numbers(&case["values"]);
-        let rounds = (1..=logs.len() as u32).collect();
-        let found = flips(&[Paired { logs, rounds }], 0.0, 1).tested[0];
-        let greater = number(&case["greater"]);
-        near(
-            found.alone,
-            (2.0 * greater.min(1.0 - greater)).min(1.0),
-            case,
-        );
     }
 }
 

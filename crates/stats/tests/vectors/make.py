@@ -57,18 +57,6 @@ def medians():
     return cases
 
 
-def flips():
-    """One-sided chance of each pair alone, by SciPy's permutation of signs."""
-    cases = []
-    for n in (6, 8, 10):
-        values = rounded(random.normal(0.03, 0.05, n))
-        test = stats.permutation_test(
-            (values,), lambda x, axis: numpy.sum(x, axis=axis), permutation_type="samples",
-            n_resamples=numpy.inf, alternative="greater", vectorized=True)
-        cases.append({"values": values, "greater": float(test.pvalue)})
-    return cases
-
-
 def neighbours():
     cases = []
     for n in (8, 10, 20):
@@ -108,6 +96,6 @@ def changes():
 print(json.dumps({
     "source": f"scipy {scipy.__version__}, numpy {numpy.__version__}, "
               f"ruptures {ruptures.__version__}",
-    "student": student(), "walsh": walsh(), "medians": medians(), "flips": flips(),
+    "student": student(), "walsh": walsh(), "medians": medians(),
     "neighbours": neighbours(), "discoveries": discoveries(), "changes": changes(),
 }, indent=1))

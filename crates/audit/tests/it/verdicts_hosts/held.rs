@@ -29,7 +29,13 @@ fn reasons(judged: &Judged<'_>) -> (&'static str, String) {
     let mut cells = judged.cells.iter();
     let cell = cells.find(|one| one.cell.key.contender == CONTENDER);
     let bottleneck = cell.and_then(|cell| cell.bottleneck.as_ref());
-    let reasons = judged.trust.reasons.iter().map(|one| one.text.as_str());
+    let of_numbers = judged
+        .trust
+        .numbers
+        .iter()
+        .filter_map(|one| one.reason.as_ref());
+    let reasons = judged.trust.reasons.iter().chain(of_numbers);
+    let reasons = reasons.map(|one| one.text.as_str());
     (
         bottleneck.expect("it was measured").name,
         reasons.collect::<Vec<_>>().join("\n"),

@@ -75,6 +75,12 @@ impl Gated {
 
     /// Refuses gates and conditions that no load of the plan has a number for.
     pub(super) fn refuse_what_fits_nothing(&self, plan: &Plan) -> anyhow::Result<()> {
+        if self.gates.is_some() && !plan.has_fixed_rounds() {
+            return Err(exit::usage(
+                "--gate is decided by rounds, and the plan ends when its differences are decided, \
+                 or by time; add --rounds 10, or --until 5%",
+            ));
+        }
         let is_asked = self.gates.is_some() || !self.conditions.is_empty();
         if is_asked && (plan.is_search() || plan.is_overload()) {
             return Err(exit::usage(

@@ -4,7 +4,7 @@
 //! looked at first.
 
 use bakeoff_conduct::{Depth, Finding, Overloads, Sequence as _, preflight};
-use bakeoff_plan::{Plan, expected_duration, trials};
+use bakeoff_plan::{Plan, expected, expected_duration, trials};
 use bakeoff_record::TrialEnd;
 use bakeoff_report::{Redaction, counted, share};
 use bakeoff_stage::Asks;
@@ -65,20 +65,29 @@ fn rounds(plan: &Plan) -> (String, String) {
     let (least, most) = (plan.rounds_at_least(), plan.rounds_at_most());
     let trials = trials(plan);
     let in_all = |rounds: u32| trials.len() as u64 / u64::from(least.max(1)) * u64::from(rounds);
-    let extent = format!(
-        "{}, {}",
-        counted_to(in_all(least), in_all(most), "trial"),
-        about(
-            expected_duration(plan, least),
-            expected_duration(plan, most)
-        )
-    );
+    let (rounds, extent) = match plan.budget {
+        Some(budget) => {
+            let each = trials.iter().map(|trial| expected(plan, trial)).sum();
+            let rounds = format!("rounds of {}", counted(trials.len() as u64, "trial"));
+            let extent = format!(
+                "about {} each, until each difference is decided, for {} at the most",
+                spoken(each),
+                spoken(budget.now)
+            );
+            (rounds, extent)
+        }
+        None => {
+            let rounds = counted_to(u64::from(least), u64::from(most), "round");
+            let trials = counted_to(in_all(least), in_all(most), "trial");
+            let [least, most] = [least, most].map(|rounds| expected_duration(plan, rounds));
+            (rounds, format!("{trials}, {}", about(least, most)))
+        }
+    };
     let summary = format!(
-        "{}, {}, {}, {}: {extent}\n",
+        "{}, {}, {}, {rounds}: {extent}\n",
         counted(plan.contenders.len() as u64, "contender"),
         counted(plan.workloads.len() as u64, "workload"),
         counted(plan.loads.len() as u64, "load"),
-        counted_to(u64::from(least), u64::from(most), "round"),
     );
     let mut text = String::new();
     let mut round = 0;
@@ -151,8 +160,9 @@ fn overloads(plan: &Plan) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::time::Duration;
 
-    use bakeoff_plan::{Builtin, Until, builtin_plan, parse};
+    use bakeoff_plan::{Budget, Builtin, Until, builtin_plan, parse};
 
     use super::*;
 
@@ -185,6 +195,15 @@ mod tests {
         assert!(lines[1].contains(", 10 to 40 rounds: 90 to 360 trials, about "));
         let last = lines.last().unwrap();
         assert!(last.starts_with("90 to 360 trials, about "), "{last}");
+
+        // Where time ends it, the first round is listed.
+        (plan.rounds, plan.until) = (1, None);
+        plan.budget = Some(Budget::new(Duration::from_secs(90)));
+        let text = listing(&plan, &[]);
+        let line = text.lines().nth(1).unwrap();
+        let said = "1 load, rounds of 8 trials: about 10 s each, until each difference is decided, \
+                    for 1 min 30 s at the most";
+        assert!(line.ends_with(said), "{line}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bakeoff_plan::{
-    Arrival, Contender, Content, Expected, Overrides, Pinning, Plan, Protocol, Request,
+    Arrival, Budget, Contender, Content, Expected, Overrides, Pinning, Plan, Protocol, Request,
     RequestBody, RoundsAsked, ServedFile, ServerChoice, TRIAL_OVERHEAD, Until, Url, Workload,
     own_header, parse,
 };
@@ -38,14 +38,20 @@ name = "none"
 server = "nginx"
 [[load]]
 clients = 50
-warmup = "500ms"
+warmup = "300ms"
 duration = "2s"
 "#;
 /// All trials together take about so long.
 const ALL: Duration = Duration::from_secs(110);
 /// A window that is shorter says little, and a longer one little more.
 const WINDOW: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
-/// Rounds of a race.
+/// The time of a race that nothing else ends.
+const BUDGET: Duration = Duration::from_secs(60);
+/// Rounds that its time has room for.
+const ROUNDS_IN_TIME: u32 = 6;
+/// Rounds that decide what differs much, of two contenders and one load.
+const ROUNDS_DECIDING: u32 = 3;
+/// Rounds of a race with a stopping rule, which adds to them.
 const ROUNDS: u32 = 7;
 /// Longest request body: it is written into the plan.
 const BODY_BYTES_MAX: usize = 1 << 20;
@@ -104,6 +110,9 @@ fn plan(flags: &RaceFlags, operands: Operands, library: &Folder) -> anyhow::Resu
         for load in &mut plan.loads {
             load.duration_s = window.as_secs_f64();
         }
+    }
+    if plan.budget.is_some() && load.budget.is_none() {
+        plan.budget = Some(Budget::new(time(&plan)));
     }
     plan.note_contenders();
     checked(&plan, "race", library)
@@ -262,17 +271,20 @@ fn url(contender: &Contender) -> Option<&Url> {
     }
 }
 
-/// How many rounds there are. A gate that cannot be decided is of no use to a build, so a race with
-/// gates goes on until they could be, unless it is said how many rounds it has.
+/// What ends the race: time, unless it is said how many rounds it has. A gate that cannot be
+/// decided is of no use to a build, so a race with gates goes on until they could be.
 fn rounds(load: &RaceLoadFlags, gates: Option<&Gates>) -> RoundsAsked {
     let strictest = gates
         .and_then(Gates::strictest)
         .filter(|_| load.rounds.is_none())
         .map(|width| width.clamp(*Until::WIDTHS.start(), *Until::WIDTHS.end()));
+    let until = load.until.or(strictest);
+    let by_rounds = load.rounds.is_some() || until.is_some();
     RoundsAsked {
-        number: Some(load.rounds.unwrap_or(ROUNDS)),
-        until: load.until.or(strictest),
+        number: by_rounds.then(|| load.rounds.unwrap_or(ROUNDS)),
+        until,
         at_most: None,
+        budget: (!by_rounds).then(|| load.budget.unwrap_or(BUDGET)),
     }
 }
 
@@ -294,15 +306,29 @@ fn overrides(load: &RaceLoadFlags, gates: Option<&Gates>) -> Overrides {
     }
 }
 
+/// The time of a race whose trials are so long: a minute, or as many rounds as decide what differs.
+fn time(plan: &Plan) -> Duration {
+    let trials = bakeoff_plan::trials(plan);
+    let round: Duration = trials
+        .iter()
+        .map(|trial| bakeoff_plan::expected(plan, trial))
+        .sum();
+    let least = (round * ROUNDS_DECIDING).as_secs_f64();
+    BUDGET.max(Duration::from_secs(least.ceil() as u64))
+}
+
 /// The window with which all trials take about as long as a race should.
 fn window(plan: &Plan) -> Duration {
     let [least, most] = WINDOW;
     let warmup = plan.loads.first().map_or(0.0, |load| load.warmup_s);
     let aside = plan.rest + TRIAL_OVERHEAD + Duration::from_secs_f64(warmup);
-    let rounds = plan.rounds_at_least();
+    let round = match plan.budget {
+        Some(budget) => budget.now / ROUNDS_IN_TIME,
+        None => ALL / plan.rounds_at_least().max(1),
+    };
     // The yardstick's window is its own.
     let yardstick = plan.references.duration.unwrap_or_default() + aside;
-    let round = (ALL / rounds.max(1)).saturating_sub(yardstick);
+    let round = round.saturating_sub(yardstick);
     let control = u32::from(plan.has_control());
     let trials = u32::try_from(plan.contenders.len()).unwrap_or(u32::MAX) + control;
     let window = (round / trials.max(1))
@@ -334,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_race_with_gates_adds_rounds_unless_their_number_is_given() {
-        assert_eq!(rounds_of(&[]), (7, 10));
+        assert_eq!(rounds_of(&[]), (1, 200));
         assert_eq!(rounds_of(&["--gate", "rate=5%"]), (10, 40));
         assert_eq!(rounds_of(&["--gate", "rate=0.01%,cpu=900%"]), (10, 40));
         assert_eq!(rounds_of(&["--gate", "rate=5%", "--rounds", "8"]), (8, 12));
@@ -343,7 +369,24 @@ mod tests {
     }
 
     #[test]
-    fn a_race_takes_about_two_minutes_whoever_runs() {
+    fn a_race_takes_a_minute_and_longer_where_its_trials_are() {
+        let here = Path::new("/");
+        let mut plan = parse(SKELETON, "skeleton", here, &bakeoff_plan::Builtin).unwrap();
+        (plan.rounds, plan.budget) = (1, Some(Budget::new(BUDGET)));
+        let one = plan.contenders[0].clone();
+        for (count, window_s, time_s) in [(2, 1.6, 60), (3, 1.0, 60), (12, 1.0, 84)] {
+            plan.contenders = vec![one.clone(); count];
+            plan.loads[0].duration_s = window(&plan).as_secs_f64();
+            assert_eq!(plan.loads[0].duration_s, window_s, "{count}");
+            assert_eq!(time(&plan).as_secs(), time_s, "{count}");
+        }
+        plan.contenders = vec![one; 2];
+        plan.loads[0].duration_s = 30.0;
+        assert_eq!(time(&plan).as_secs(), 285);
+    }
+
+    #[test]
+    fn a_race_of_rounds_takes_about_two_minutes_whoever_runs() {
         let here = Path::new("/");
         let mut plan = parse(SKELETON, "skeleton", here, &bakeoff_plan::Builtin).unwrap();
         plan.rounds = 7;

@@ -6,14 +6,17 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use bakeoff_conduct::{CampaignEnd, Event, Options, Roles, Site, SiteError, carry_out as conduct};
-use bakeoff_plan::{Overrides, Plan, RoundsAsked};
+use bakeoff_conduct::{
+    CampaignEnd, Event, Options, Roles, Rules, Site, SiteError, carry_out as conduct,
+};
+use bakeoff_plan::{Overrides, Plan, RoundsAsked, format_duration};
 use bakeoff_record::{
     FolderError, Machine, Record, RecordFolder, TrialRecord, Warning, When, replace_private,
     shell_path,
 };
-use bakeoff_report::{Redaction, UnequalWork};
+use bakeoff_report::{Course, Redaction, UnequalWork};
 
 use super::findings::refuse_what_cannot_run;
 use super::gated::Gated;
@@ -398,11 +401,13 @@ fn measure(
     }
     let mut metrics = endpoint.map(CampaignMetrics::serve).transpose()?;
     // What was measured is on the disk, so that a campaign keeps little of it in memory.
-    let mut widest = |_: &[TrialRecord]| {
-        let record = Record::read(&path).ok()?;
-        gated.widest(&record)
+    let read = || Record::read(&path).ok();
+    let mut course = Course::default();
+    let rules = Rules {
+        widest: Box::new(|_| gated.widest(&read()?)),
+        next: Box::new(|recorded| course.next_trial(plan, recorded, read)),
     };
-    let end = conduct(plan, folder, site, options, &mut widest, &mut |event| {
+    let end = conduct(plan, folder, site, options, rules, &mut |event| {
         display.show(&event);
         if let Some(metrics) = &mut metrics {
             metrics.hear(&event);
@@ -419,6 +424,16 @@ fn measure(
 /// The stored plan of a campaign that goes on, with the rounds that flags ask for.
 fn longer(plan: &Plan, flags: &RunFlags) -> anyhow::Result<Plan> {
     let rule = stopping_rule(flags);
+    if let Some(length) = flags.stopping.budget {
+        return longer_by_time(plan, length);
+    }
+    let by_rounds = flags.plan.rounds.is_some() || flags.stopping.until.is_some();
+    if by_rounds && !plan.has_fixed_rounds() {
+        return Err(exit::usage(
+            "time ends this campaign, and its looks have spent what a number of rounds would have \
+             to err; go on with --budget",
+        ));
+    }
     if let Some(rounds) = flags.plan.rounds.filter(|rounds| *rounds < plan.rounds) {
         return Err(exit::usage(format!(
             "--rounds {rounds} is fewer than the {} of the record; rounds can only be added",
@@ -440,12 +455,34 @@ fn longer(plan: &Plan, flags: &RunFlags) -> anyhow::Result<Plan> {
     plan.map_err(exit::usage)
 }
 
+/// The stored plan of a campaign that time ends, with so much time in all.
+fn longer_by_time(plan: &Plan, length: Duration) -> anyhow::Result<Plan> {
+    let asked = format_duration(length);
+    let Some(budget) = plan.budget else {
+        return Err(exit::usage(format!(
+            "--budget {asked} is for a campaign that time ends, and a number of rounds ends this \
+             one; go on with --rounds"
+        )));
+    };
+    let Some(longer) = budget.longer(length) else {
+        return Err(exit::usage(format!(
+            "--budget {asked} is not more than the {} of the record; time can only be added",
+            format_duration(budget.now)
+        )));
+    };
+    Ok(Plan {
+        budget: Some(longer),
+        ..plan.clone()
+    })
+}
+
 fn stopping_rule(flags: &RunFlags) -> Overrides {
     Overrides {
         rounds: RoundsAsked {
             number: None,
             until: flags.stopping.until,
             at_most: flags.stopping.max_rounds,
+            budget: flags.stopping.budget,
         },
         ..Overrides::default()
     }

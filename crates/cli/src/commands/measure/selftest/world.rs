@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use bakeoff_conduct::{CampaignEnd, Here, Options, Roles, carry_out as conduct};
+use bakeoff_conduct::{CampaignEnd, Here, Options, Roles, Rules, carry_out as conduct};
 use bakeoff_plan::{Cpus, Pinning, Plan, parse};
 use bakeoff_record::{Machine, Record, RecordFolder, private_folder};
 use bakeoff_report::{Redacted, Redaction, overload_view, view::view_of};
@@ -164,8 +164,7 @@ impl World {
             warnings: Vec::new(),
             generators: None,
         };
-        let mut widest = |_: &[_]| Some(0.0);
-        let end = conduct(plan, &mut record, here, options, &mut widest, &mut |_| {});
+        let end = conduct(plan, &mut record, here, options, Rules::none(), &mut |_| {});
         end.context("the self-test's campaign failed")
     }
 

@@ -10,7 +10,7 @@ type Part<'a> = (&'a str, &'a OwnFile, &'a Choice);
 /// The plan of these; all are asked as the first one is, with an upstream behind them if
 /// `is_proxied`, and a page for their folders if `has_page`.
 pub(super) fn text(parts: &[Part<'_>], is_proxied: bool, has_page: bool) -> String {
-    let mut text = String::from("name = \"try\"\nrounds = 7\n");
+    let mut text = String::from("name = \"try\"\nbudget = \"1m\"\n");
     for (name, file, choice) in parts {
         text.push_str(&format!(
             "\n[[contender]]\nname = {}\nserver = {}\nconfig = {}\n",
@@ -25,7 +25,7 @@ pub(super) fn text(parts: &[Part<'_>], is_proxied: bool, has_page: bool) -> Stri
     let Some((_, _, choice)) = parts.first() else {
         return text;
     };
-    text.push_str("\n[[load]]\nclients = 50\nwarmup = \"500ms\"\nduration = \"3s\"\n");
+    text.push_str("\n[[load]]\nclients = 50\nwarmup = \"300ms\"\nduration = \"1500ms\"\n");
     text.push_str(&format!(
         "\n[[workload]]\nname = \"page\"\npath = {}\nprotocol = {}\n",
         quoted(&choice.path),

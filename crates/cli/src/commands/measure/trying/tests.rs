@@ -189,7 +189,7 @@ fn check(name: &str, drawn: &str) {
 #[test]
 fn each_end_for_eyes_and_for_scripts() {
     let tried = each_end();
-    let plan = "name = \"try\"\nrounds = 7\n\n[[contender]]\nname = \"nginx\"\n";
+    let plan = "name = \"try\"\nbudget = \"1m\"\n\n[[contender]]\nname = \"nginx\"\n";
     let redaction = Redaction::default();
     let drawn = text::drawn(&tried, Some(plan), &flags(&[]), &redaction);
     check("try.txt", &drawn);

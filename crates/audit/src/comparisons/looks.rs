@@ -1,0 +1,131 @@
+//! When a campaign that time ends was looked at, and who left it since.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use bakeoff_plan::{Group, LoadModel, Plan, Trial, next_timed};
+use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
+use bakeoff_stats::{Decision, Look, Spending};
+
+use crate::comparisons::Pair;
+use crate::conclusion::{Metric, Reason};
+
+/// The looks at a metric, in order, at what comes before a group; at all where there is none. Where
+/// rounds end a campaign there is one, at their end.
+pub(super) fn of(record: &Record, metric: Metric, before: Option<Group>) -> Vec<Look> {
+    match record.plan.budget {
+        Some(budget) if metric.is_tested() => {
+            let spending = Spending {
+                first_s: budget.first.as_secs_f64(),
+                now_s: budget.now.as_secs_f64(),
+                resumed: budget.resumed,
+            };
+            spending.looks(&ended(record, metric, before), before.is_none())
+        }
+        _ => vec![Look::ALL_ROUNDS],
+    }
+}
+
+/// The rounds of a metric that are complete, each with the time of the campaign at its end, s.
+fn ended(record: &Record, metric: Metric, before: Option<Group>) -> Vec<(u32, f64)> {
+    // The last group of each round with a number of the metric.
+    let mut last: BTreeMap<u32, Group> = BTreeMap::new();
+    for trial in measured(&record.trials) {
+        let model = model_of(&record.plan, trial);
+        if trial.kind == ContenderKind::Contender && metric.fits(model) {
+            let group = Group::of(trial.round, model);
+            let known = last.entry(trial.round).or_insert(group);
+            *known = group.max(*known);
+        }
+    }
+    let complete = last
+        .into_iter()
+        .filter(|(_, group)| before.is_none_or(|before| *group < before));
+    let time = |(round, group): (u32, Group)| {
+        let until = measured(&record.trials);
+        let until = until.filter(|trial| group_of(&record.plan, trial) <= group);
+        (round, until.map(|trial| took_s(&record.plan, trial)).sum())
+    };
+    complete.map(time).collect()
+}
+
+fn measured(trials: &[TrialRecord]) -> impl Iterator<Item = &TrialRecord> {
+    let ended = |trial: &&TrialRecord| trial.end != TrialEnd::Interrupted;
+    trials.iter().filter(ended)
+}
+
+/// The time that a trial took, with the rest after it, s.
+fn took_s(plan: &Plan, trial: &TrialRecord) -> f64 {
+    match trial.end {
+        TrialEnd::Skipped { .. } => trial.took_s(),
+        _ => trial.took_s() + plan.rest.as_secs_f64(),
+    }
+}
+
+/// The group that a trial belongs to by its load in the plan: one at a rate that was found was
+/// asked for as a share.
+pub(crate) fn group_of(plan: &Plan, trial: &TrialRecord) -> Group {
+    Group::of(trial.round, model_of(plan, trial))
+}
+
+fn model_of<'r>(plan: &'r Plan, trial: &'r TrialRecord) -> &'r LoadModel {
+    let label = trial.load_label();
+    let planned = plan.loads.iter().find(|load| load.label() == label);
+    planned.map_or(&trial.load.model, |load| &load.model)
+}
+
+/// The round after which each contender left a workload and load.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Left(BTreeMap<(String, String, String), u32>);
+
+impl Left {
+    /// Whether a trial's contender is measured there in its round.
+    fn stays(&self, trial: &Trial) -> bool {
+        let place = (
+            trial.workload.name.clone(),
+            trial.load_label(),
+            trial.contender.name.clone(),
+        );
+        self.0.get(&place).is_none_or(|round| trial.round <= *round)
+    }
+
+    /// The next trial of the campaign; `None` where it is over.
+    pub(crate) fn next(&self, plan: &Plan, trials: &[TrialRecord]) -> Option<Trial> {
+        let took: f64 = measured(trials).map(|trial| took_s(plan, trial)).sum();
+        let ended: HashSet<&str> = measured(trials).map(|trial| trial.id.as_str()).collect();
+        next_timed(
+            plan,
+            Duration::try_from_secs_f64(took).unwrap_or(Duration::MAX),
+            &|trial| ended.contains(trial.id.as_str()),
+            &|trial| self.stays(trial),
+        )
+    }
+
+    /// Adds the contenders of these pairs all of whose pairs in a cell are decided, or would be
+    /// by no number of rounds.
+    pub(super) fn add(&mut self, pairs: &[Pair<'_, '_>], found: Vec<Option<Decision>>) {
+        let mut found = found.into_iter();
+        // The last look that any of its pairs needed; `None` where one is open.
+        let mut of_place: BTreeMap<(String, String, String), Option<u32>> = BTreeMap::new();
+        for pair in pairs {
+            let at = match pair.silence {
+                None => found.next().flatten().and_then(|one| one.decided_at()),
+                Some(Reason::UnequalWork | Reason::ErrorsApart) => Some(0),
+                Some(Reason::ClosedLoop | Reason::OpenLoop) => continue,
+                Some(_) => None,
+            };
+            let key = pair.key();
+            for contender in [key.first, key.second] {
+                let place = (key.workload.clone(), key.load.clone(), contender);
+                let known = of_place.entry(place).or_insert(Some(0));
+                *known = known.zip(at).map(|(known, at)| known.max(at));
+            }
+        }
+        for (place, at) in of_place {
+            if let Some(at) = at {
+                // What no round decides is left after the first look.
+                self.0.insert(place, at.max(bakeoff_stats::FIRST_LOOK));
+            }
+        }
+    }
+}

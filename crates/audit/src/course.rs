@@ -1,0 +1,53 @@
+//! Which trial is next in a campaign that time ends.
+
+use bakeoff_plan::{Group, Plan, Trial};
+use bakeoff_record::{Record, TrialRecord};
+
+use crate::comparisons::{Left, group_of, left};
+use crate::judged::{equivalences_of, judged_cells};
+
+/// Chooses trial after trial. Who is measured in a group of blocks is decided by what was recorded
+/// before it, and by nothing else: a campaign that was interrupted goes on with the same trials.
+#[derive(Debug, Clone, Default)]
+pub struct Course {
+    left: Left,
+    /// The group that `left` is for.
+    group: Option<Group>,
+}
+
+impl Course {
+    /// The next trial after those recorded; `None` where the campaign is over. `read` gives the
+    /// record where the next group begins.
+    pub fn next_trial(
+        &mut self,
+        plan: &Plan,
+        recorded: &[TrialRecord],
+        mut read: impl FnMut() -> Option<Record>,
+    ) -> Option<Trial> {
+        self.next(plan, recorded, |group| {
+            let mut record = read()?;
+            let plan = record.plan.clone();
+            record.trials.retain(|trial| group_of(&plan, trial) < group);
+            let cells = judged_cells(&record);
+            let equivalence = equivalences_of(&record);
+            Some(left(&record, &cells, &equivalence, Some(group)))
+        })
+    }
+
+    /// The same, where `left_before` says who has left before a group.
+    pub(crate) fn next(
+        &mut self,
+        plan: &Plan,
+        recorded: &[TrialRecord],
+        mut left_before: impl FnMut(Group) -> Option<Left>,
+    ) -> Option<Trial> {
+        loop {
+            let next = self.left.next(plan, recorded)?;
+            if self.group == Some(next.group()) {
+                return Some(next);
+            }
+            self.left = left_before(next.group())?;
+            self.group = Some(next.group());
+        }
+    }
+}
