@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use bakeoff_plan::{
-    Arrival, Builtin, Library, Overrides, Plan, RoundsAsked, builtin_plan, builtin_plans,
-    builtin_workloads, first_sentence, nearest, parse,
+    Arrival, Builtin, Library, Overrides, Plan, RoundsAsked, ValueTable, builtin_plan,
+    builtin_plans, builtin_workloads, first_sentence, nearest, parse,
 };
 use bakeoff_record::{open_regular, read_regular_text};
 use bakeoff_stage::Servers;
@@ -17,6 +17,8 @@ use crate::flags::{ArrivalFlag, LibraryFlags, PlanFlags};
 
 /// Longest plan or workload that is read, bytes: a plan may hold the bodies of its requests.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
+/// Longest file of values, bytes.
+const TABLE_BYTES_MAX: u64 = 16 << 20;
 
 /// The user's own folder, if there is one, before what is built in.
 #[derive(Debug, Clone)]
@@ -189,6 +191,12 @@ fn example(plan: &str) -> &str {
     if is_name { plan } else { "plan" }
 }
 
+/// The values in a text in CSV, header first.
+pub(crate) fn table_of(text: &str) -> std::io::Result<ValueTable> {
+    let records = bakeoff_published::csv_records(text).map_err(std::io::Error::other)?;
+    Ok(ValueTable::of_records(records))
+}
+
 impl Library for Folder {
     fn workload(&self, name: &str) -> Option<String> {
         self.workload_text(name).ok().flatten()
@@ -226,6 +234,16 @@ impl Library for Folder {
         // What is added to a log from now on does not count.
         let length = file.metadata()?.len();
         Ok(Box::new(BufReader::new(file.take(length))))
+    }
+
+    fn table(&self, folder: &Path, name: &str) -> std::io::Result<ValueTable> {
+        let mut text = String::new();
+        let mut reader = self.open(folder, name)?.take(TABLE_BYTES_MAX + 1);
+        if reader.read_to_string(&mut text)? as u64 > TABLE_BYTES_MAX {
+            let problem = format!("it is longer than {TABLE_BYTES_MAX} bytes");
+            return Err(std::io::Error::other(problem));
+        }
+        table_of(&text)
     }
 
     fn server_names(&self) -> Vec<String> {

@@ -32,13 +32,13 @@ pub(crate) fn check_before(
 ) -> Result<Encoded, TrialEnd> {
     let mut encoded = Encoded::new();
     for (index, request) in chosen(&trial.workload.requests, true) {
+        let asked = (index, request);
         let body = check_answer(
             trial,
-            request,
+            asked,
             contestant,
             record,
-            When::Before,
-            ANSWER_LIMIT,
+            (When::Before, ANSWER_LIMIT),
         )?;
         if let Some(answer) = record.answers.last().filter(|answer| !answer.right) {
             return Err(TrialEnd::Failed {
@@ -71,12 +71,12 @@ pub(crate) fn check_after(
 ) -> Option<TrialEnd> {
     let clock = setting.site.clock();
     let end = clock.now() + Duration::from_secs_f64(trial.load.timeout_s * RECOVERY_TIMEOUTS);
-    for (_, request) in chosen(&trial.workload.requests, false) {
+    for asked in chosen(&trial.workload.requests, false) {
         loop {
             let left = end.saturating_duration_since(clock.now());
             let within = left.clamp(ASK_AGAIN, ANSWER_LIMIT);
-            let asked = check_answer(trial, request, contestant, record, When::After, within);
-            let Err(failed) = asked else {
+            let answered = check_answer(trial, asked, contestant, record, (When::After, within));
+            let Err(failed) = answered else {
                 break;
             };
             if contestant.strayed().is_some() {
@@ -128,18 +128,19 @@ fn no_answer(failed: TrialEnd) -> Warning {
 /// Fetches one answer, records what came, and gives back its body as sent.
 fn check_answer(
     trial: &Trial,
-    request: &Request,
+    (index, request): (usize, &Request),
     contestant: &dyn Staged,
     record: &mut TrialRecord,
-    when: When,
-    within: Duration,
+    (when, within): (When, Duration),
 ) -> Result<Vec<u8>, TrialEnd> {
     let protocol = trial.workload.protocol;
-    let fetched = contestant.fetch(request, protocol, when, within);
+    let asked = trial.workload.first_variant(index, request);
+    let fetched = contestant.fetch(&asked, protocol, when, within);
     let Fetched {
-        check: answer,
+        check: mut answer,
         body,
     } = fetched?;
+    answer.request = request.name();
     if let Some(facts) = record.server.as_mut() {
         let header = answer.header("server").map(str::to_owned);
         facts.server_header = facts.server_header.take().or(header);

@@ -286,9 +286,10 @@ pub fn start_for_debugging(
         allowed: &[],
         seed: 1,
     };
+    let asked = workload.asked_of(contender);
     let order = StartOrder {
         contender,
-        workload: &workload.asked_of(contender),
+        workload: &asked.filled(),
         logs,
         part: Part::Whole,
     };

@@ -195,7 +195,7 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
         };
         let order = StartOrder {
             contender,
-            workload: &workload,
+            workload: &workload.filled(),
             logs: place.logs,
             part: Part::Whole,
         };
@@ -203,9 +203,11 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
     };
     let mut contestant = start()?;
     let asked = chosen(&workload.requests, true);
-    let open: Vec<(usize, &Request)> = asked.filter(|(_, one)| one.expect.is_open()).collect();
+    let open = asked.filter(|(_, one)| one.expect.is_open());
+    let open = open.map(|(index, one)| (index, workload.samples(index, one)));
+    let open: Vec<(usize, Vec<Request>)> = open.collect();
     if open.is_empty() {
-        let first = workload.requests.first();
+        let first = &workload.first_variant(0, workload.requests.first());
         let fetched = fetch(&contestant, &workload, first)?.fetched;
         if !fetched.check.right {
             return Err(Refused {
@@ -218,10 +220,16 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
     }
     let began = Instant::now();
     let mut seen = Vec::new();
-    for one in &open {
-        let mut first = Seen::of(open_answer(&contestant, &workload, one)?);
-        first.meet(&open_answer(&contestant, &workload, one)?);
-        seen.push((one.0, first));
+    for (index, samples) in &open {
+        let ask = |at: usize| {
+            let one = (*index, &samples[at.min(samples.len() - 1)]);
+            open_answer(&contestant, &workload, one)
+        };
+        let mut first = Seen::of(ask(0)?);
+        for at in 1..samples.len().max(2) {
+            first.meet(&ask(at)?);
+        }
+        seen.push((*index, first));
     }
     let left = ASK_AGAIN_AFTER.saturating_sub(began.elapsed());
     rest(left, &Clock::default(), approach.stop);
@@ -229,8 +237,10 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
         contestant.stop_all()?;
         contestant = start()?;
     }
-    for (one, (_, seen)) in open.iter().zip(&mut seen) {
-        seen.meet(&open_answer(&contestant, &workload, one)?);
+    for ((index, samples), (_, seen)) in open.iter().zip(&mut seen) {
+        if let Some(first) = samples.first() {
+            seen.meet(&open_answer(&contestant, &workload, (*index, first))?);
+        }
     }
     contestant.stop_all()?;
     Ok(seen)
@@ -248,11 +258,11 @@ fn fetch(
 fn open_answer(
     contestant: &Contestant,
     workload: &Workload,
-    (index, request): &(usize, &Request),
+    (index, request): (usize, &Request),
 ) -> Result<Answered, Refused> {
     let asked = fetch(contestant, workload, request)?;
     let server = &contestant.server;
-    let before = server.first_status().filter(|_| *index == 0);
+    let before = server.first_status().filter(|_| index == 0);
     let (name, answer) = (request.name(), &asked.fetched);
     let cause = if bakeoff_stage::speaks_tls(&answer.body) && !workload.protocol.is_secure() {
         format!("`{name}` is answered in the clear that TLS is spoken there: give the https URL")

@@ -192,7 +192,8 @@ pub(crate) fn learn(plan: &Plan, answers: &[(Pair, Answers)]) -> (Plan, Vec<Stri
                 name: request.name(),
                 is_secure: workload.protocol.is_secure(),
                 is_get: request.method == "GET",
-                sent: sent_by(&seen),
+                varies: request.placeholders,
+                sent: sent_by(&seen, request.placeholders),
                 seen: named(plan, &seen),
             };
             let expected = if found.is_the_same() {
@@ -252,8 +253,9 @@ fn seen_of(answers: &[(Pair, Answers)], workload: usize, request: usize) -> Vec<
     of_request.collect()
 }
 
-/// What is known of the bodies of each.
-fn sent_by(seen: &[(usize, &Seen)]) -> Vec<SentBody> {
+/// What is known of the bodies of each. What a few of many variants have in length says nothing of
+/// the others.
+fn sent_by(seen: &[(usize, &Seen)], varies: bool) -> Vec<SentBody> {
     let of_all = || {
         let bodies = seen.iter().map(|(_, seen)| seen.bodies.as_slice());
         rests(&bodies.collect::<Vec<_>>())
@@ -262,8 +264,14 @@ fn sent_by(seen: &[(usize, &Seen)]) -> Vec<SentBody> {
     let is_plain = seen.iter().all(|(_, seen)| seen.is_plain());
     let rests = (changes && is_plain).then(of_all).flatten();
     let each = seen.iter().enumerate();
-    each.map(|(at, (_, seen))| seen.sent(rests.as_ref().and_then(|rests| rests.get(at))))
-        .collect()
+    let sent = each.map(|(at, (_, seen))| {
+        let mut sent = seen.sent(rests.as_ref().and_then(|rests| rests.get(at)));
+        if let Some(changing) = sent.changing.as_mut().filter(|_| varies) {
+            changing.bytes = None;
+        }
+        sent
+    });
+    sent.collect()
 }
 
 fn named<'p>(plan: &'p Plan, seen: &[(usize, &'p Seen)]) -> Vec<(&'p str, &'p Seen)> {
@@ -281,6 +289,8 @@ struct Found<'p> {
     is_secure: bool,
     /// Whether it asks for a body.
     is_get: bool,
+    /// Whether it has variants.
+    varies: bool,
     /// What is known of the bodies of each.
     sent: Vec<SentBody>,
     seen: Vec<(&'p str, &'p Seen)>,
@@ -314,9 +324,13 @@ impl Found<'_> {
                 None => "only its status is compared",
             };
             let request = &self.name;
-            notes.push(format!(
-                "the answer of {name} to `{request}` changes ({text}): {compared}"
-            ));
+            notes.push(if self.varies {
+                format!(
+                    "the answers of {name} to variants of `{request}` differ ({text}): {compared}"
+                )
+            } else {
+                format!("the answer of {name} to `{request}` changes ({text}): {compared}")
+            });
         }
         notes
     }

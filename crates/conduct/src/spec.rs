@@ -1,13 +1,15 @@
 //! A trial as a specification for the load engine: where it sends what, how it travels, and what
 //! comes back.
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bakeoff_load::{
     BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Request, Speaking,
     Target, Threads, TlsSettings, TlsVersions, Trust, Waiting,
 };
-use bakeoff_plan::{Connections, RateShape, Workload, with_user_agent};
+use bakeoff_plan::{Connections, Cut, RateShape, Workload, with_user_agent};
 
 use crate::answers::Encoded;
 use crate::generators::{LoadOrder, Reached};
@@ -38,9 +40,11 @@ pub(crate) fn spec_of(order: &LoadOrder<'_>, threads: Threads) -> Result<LoadSpe
             (RateShape::Steps { then_per_s }, ramp.part, Some(patience))
         }
     };
+    let cuts = workload.cuts();
+    let variants = workload.values().count(&cuts, trial.load.requests);
     Ok(LoadSpec {
         speaking: speaking(workload, server),
-        exchanges: exchanges(workload, &target.host, encoded)?,
+        exchanges: exchanges(workload, (&cuts, variants), &target.host, encoded)?,
         target,
         load: trial.load.clone(),
         shape,
@@ -58,7 +62,7 @@ pub(crate) fn spec_of(order: &LoadOrder<'_>, threads: Threads) -> Result<LoadSpe
         check: BodyCheck::OneIn(CHECK_ONE_IN),
         pacing: Pacing {
             order: Order::ByWeight,
-            variants: 1,
+            variants,
             deadline,
             waiting: Waiting::Nap,
             gather: true,
@@ -78,25 +82,44 @@ fn speaking(workload: &Workload, server: &Reached) -> Speaking {
     }
 }
 
-/// The workload's requests as they travel to `host`.
-fn exchanges(workload: &Workload, host: &str, encoded: &Encoded) -> Result<Vec<Exchange>, String> {
-    let keep_alive = workload.connections != Connections::New;
-    let each = workload.requests.iter().enumerate();
-    each.map(|(index, asked)| {
+/// The workload's requests as they travel to `host`, each with so many variants.
+fn exchanges(
+    workload: &Workload,
+    (cuts, variants): (&[Cut], u32),
+    host: &str,
+    encoded: &Encoded,
+) -> Result<Vec<Exchange>, String> {
+    let values = workload.values();
+    let mut exchanges = Vec::new();
+    for ((index, asked), cut) in workload.requests.iter().enumerate().zip(cuts) {
+        // What the right body looks like where the server encodes.
         let wire_body = encoded.get(&index).cloned();
-        exchange(workload, asked, wire_body, host, keep_alive)
-            .map_err(|cause| format!("`{}`: {cause}", asked.name()))
-    })
-    .collect()
+        // An answer to HEAD has the other's headers, and no body.
+        let right_body = wire_body.or_else(|| asked.expect.body_bytes());
+        let right_body = right_body.filter(|_| asked.method != "HEAD").map(Arc::from);
+        for number in 1..=u64::from(variants) {
+            let filled = match cut.varies() {
+                true => Cow::Owned(asked.filled(values.variant(cut, index, number))),
+                false => Cow::Borrowed(asked),
+            };
+            let made = exchange(workload, &filled, host);
+            let made = made.map_err(|cause| format!("`{}`: {cause}", asked.name()))?;
+            exchanges.push(Exchange {
+                // Results are of all variants together.
+                name: (number == 1).then(|| asked.name()).unwrap_or_default(),
+                body: right_body.clone(),
+                ..made
+            });
+        }
+    }
+    Ok(exchanges)
 }
 
-/// `wire_body` is what the right body looks like where the server encodes.
+/// A request to which any body is right.
 fn exchange(
     workload: &Workload,
     asked: &bakeoff_plan::Request,
-    wire_body: Option<Vec<u8>>,
     host: &str,
-    keep_alive: bool,
 ) -> Result<Exchange, String> {
     let sent = asked.body.as_ref();
     let body = sent.map(|body| body.content.bytes()).unwrap_or_default();
@@ -107,7 +130,7 @@ fn exchange(
         host,
         headers: &headers,
         body: &body,
-        keep_alive,
+        keep_alive: workload.connections != Connections::New,
     };
     let bytes = if sent.is_some_and(|body| body.chunked) {
         request.encode_chunked()
@@ -117,18 +140,13 @@ fn exchange(
     let secure = workload.protocol.is_secure();
     let has_streams = workload.protocol.has_streams();
     let h2 = has_streams.then(|| Exchange::over_h2(&request, secure));
-    let to_head_request = asked.method == "HEAD";
-    // An answer to HEAD has the other's headers, and no body.
-    let right_body = wire_body
-        .or_else(|| asked.expect.body_bytes())
-        .filter(|_| !to_head_request);
     Ok(Exchange {
-        name: asked.name(),
+        name: String::new(),
         request: bytes.map_err(|error| error.to_string())?.into(),
         h2: h2.transpose().map_err(|error| error.to_string())?,
-        to_head_request,
+        to_head_request: asked.method == "HEAD",
         status: ExpectedStatus::Exactly(asked.expect.status),
-        body: right_body.map(Into::into),
+        body: None,
         weight: asked.weight,
     })
 }
@@ -193,10 +211,47 @@ mod tests {
     "#;
 
     #[test]
+    fn variants_of_a_request_follow_each_other_and_expect_the_same() {
+        let list = r#"
+            name = "shop"
+            [[request]]
+            path = "/item/{n}"
+            expect.text = "hello"
+            [[request]]
+            path = "/page"
+            expect.text = "page"
+        "#;
+        let workload = bakeoff_plan::parse_workload(list, "shop").unwrap();
+        let cuts = workload.cuts();
+        let exchanges = exchanges(&workload, (&cuts, 3), "a:1", &Encoded::new()).unwrap();
+        let facts = exchanges.iter().map(|each| {
+            let request = String::from_utf8_lossy(&each.request);
+            let target = request.split(' ').nth(1).unwrap().to_owned();
+            let body = String::from_utf8_lossy(each.body.as_deref().unwrap()).into_owned();
+            (each.name.clone(), target, body)
+        });
+        let of = |name: &str, target: &str, body: &str| {
+            (name.to_owned(), target.to_owned(), body.to_owned())
+        };
+        assert_eq!(
+            facts.collect::<Vec<_>>(),
+            [
+                of("GET /item/{n}", "/item/1", "hello"),
+                of("", "/item/2", "hello"),
+                of("", "/item/3", "hello"),
+                of("GET /page", "/page", "page"),
+                of("", "/page", "page"),
+                of("", "/page", "page"),
+            ]
+        );
+    }
+
+    #[test]
     fn a_list_becomes_exchanges_with_its_weights_bodies_and_checks() {
         let workload = bakeoff_plan::parse_workload(LIST, "list").unwrap();
         let encoded = Encoded::from([(2, Vec::new()), (3, b"as sent".to_vec())]);
-        let exchanges = exchanges(&workload, "127.0.0.1:9", &encoded).unwrap();
+        let cuts = workload.cuts();
+        let exchanges = exchanges(&workload, (&cuts, 1), "127.0.0.1:9", &encoded).unwrap();
         let facts = |exchange: &Exchange| {
             let body = exchange.body.as_deref().map(<[u8]>::to_vec);
             (

@@ -73,9 +73,10 @@ pub(crate) fn carry_out(
         clock.begin(step);
         on_event(Event::Step(step));
     };
+    let filled = trial.workload.filled();
     let order = StartOrder {
         contender: &trial.contender,
-        workload: &trial.workload,
+        workload: &filled,
         logs,
         part: Part::Whole,
     };
@@ -216,7 +217,7 @@ fn observe(
         counts.flatten()
     };
     let before = counts();
-    let mut work = contestant.observe(&trial.workload, OBSERVED);
+    let mut work = contestant.observe(&trial.workload.filled(), OBSERVED);
     match before.zip(counts()).filter(|_| work.connections.is_some()) {
         Some((before, after)) => work.upstream = Some(upstream(&after.since(&before))),
         None if trial.workload.proxied => {

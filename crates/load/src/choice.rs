@@ -30,7 +30,7 @@ impl Choice {
             })
             .collect();
         let variants = spec.variants() as u32;
-        let threads = spec.threads.count.max(1);
+        let threads = spec.threads.of_load().max(1);
         Self {
             variants,
             // Threads begin apart, so that they send the same one as late as can be.

@@ -276,7 +276,12 @@ impl Workload {
         if let ServerChoice::Url(running) = &contender.server {
             workload.requests = workload.requests.map(|request| {
                 let mut request = request.clone();
-                request.path = running.url.below(&request.path);
+                let mut url = running.url.clone();
+                if request.placeholders {
+                    // The URL's own braces are no placeholders.
+                    url.path = url.path.replace('{', "%7B").replace('}', "%7D");
+                }
+                request.path = url.below(&request.path);
                 request
             });
         }

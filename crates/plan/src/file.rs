@@ -30,7 +30,7 @@ pub(crate) use search::SearchTable;
 pub use workload::LogFormat;
 pub(crate) use workload::{
     AnswersName, AnyBody, BodyTable, ConnectionsName, ExpectTable, GeneratedTable, ReplayTable,
-    RequestTable, ServedFileTable, WorkloadFile, default_method, default_path,
+    RequestTable, ServedFileTable, ValuesTable, WorkloadFile, default_method, default_path,
 };
 
 /// The JSON Schema of a plan file, as indented text.

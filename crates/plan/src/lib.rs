@@ -13,10 +13,12 @@ mod contender;
 mod course;
 mod model;
 mod overload;
+mod placeholder;
 mod request;
 mod search;
 mod trial;
 mod url;
+mod variants;
 
 mod ascii;
 mod check;
@@ -72,6 +74,7 @@ pub use order::{
 };
 pub use overload::{Overload, Purpose, RUNGS_MAX, Ramp, STEPS_MAX};
 pub use overrides::{Overrides, RoundsAsked};
+pub use placeholder::{Tables, ValueTable, joined_placeholders};
 pub use random::Random;
 pub use replay::{AccessLog, Page, PageRequest, is_redirect};
 pub use request::{
@@ -87,4 +90,5 @@ pub use search::{
 pub use timed::{Group, next_timed};
 pub use trial::{CONTROL_MARK, Trial, attempt_id, control_name};
 pub use url::Url;
+pub use variants::{Cut, Values, Variant};
 pub use workload::parse_workload;

@@ -13,6 +13,7 @@ use crate::overload::Overload;
 use crate::request::{Connections, Requests};
 use crate::search::Search;
 use crate::stored;
+use crate::variants::Values;
 
 /// What to run: contenders times workloads times loads, several rounds of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,6 +93,9 @@ pub struct Workload {
     pub requests: Requests,
     /// How long a connection is used.
     pub connections: Connections,
+    /// What placeholders in them stand for; `None` where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<Values>,
     /// Files that the server serves.
     pub files: Vec<ServedFile>,
     /// Whether the answer comes from an upstream behind the server.

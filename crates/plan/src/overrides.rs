@@ -90,6 +90,7 @@ impl Plan {
         if let Some(seed) = overrides.seed {
             rules::seed(seed).map_err(|fault| fault.at(flag("seed")))?;
             self.seed = seed;
+            self.seed_values();
         }
         self.times(overrides)?;
         let usual: Vec<bool> = self.loads.iter().map(connects_as_usual).collect();

@@ -142,6 +142,8 @@ fn model(around: &Surroundings<'_>, table: &WorkloadFile) -> Result<Request, Pla
     let one = RequestTable {
         method: "GET".to_owned(),
         path: default_path(),
+        // What was logged was sent, braces and all.
+        placeholders: false,
         headers: table.headers.clone().unwrap_or_default(),
         weight: 1,
         body: None,

@@ -87,6 +87,9 @@ pub struct Request {
     pub path: String,
     /// Request headers besides `Host`, in order.
     pub headers: Vec<(String, String)>,
+    /// Whether its braces are placeholders, so that it has variants.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub placeholders: bool,
     /// Names of those headers that the workload marks with `secret = true`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secret_headers: Vec<String>,

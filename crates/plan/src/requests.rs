@@ -1,22 +1,27 @@
 //! What a workload's tables say of its requests becomes [`Requests`], and back.
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use crate::error::{Place, PlanError};
 use crate::file::{
-    AnyBody, BodyTable, ExpectTable, GeneratedTable, HeaderText, RequestTable, WorkloadFile,
-    default_method, default_path,
+    AnyBody, BodyTable, ExpectTable, GeneratedTable, HeaderText, RequestTable, ValuesTable,
+    WorkloadFile, default_method, default_path,
 };
 use crate::headers::{own_header, repeated_header};
 use crate::model::{Content, Encoding, ServedFile};
+use crate::placeholder::{ValueTable, joined_placeholders};
 use crate::request::{Expected, KnownBy, Request, RequestBody, Requests, SentBody};
 use crate::resolve::Library;
 use crate::rules::Fault;
 use crate::source::Source;
+use crate::variants::{Cut, Values};
 
 /// Most requests in a workload: each is kept encoded in the engine.
 pub const REQUESTS_MAX: usize = 10_000;
+/// Most bytes of values that a plan keeps.
+const VALUES_BYTES_MAX: usize = 4 << 20;
 /// Longest body that is read from a file, bytes: it is written into the record's plan.
 const BODY_FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -70,6 +75,7 @@ fn own(around: &Surroundings<'_>, table: &WorkloadFile) -> Result<Request, PlanE
     let one = RequestTable {
         method: table.method.clone().unwrap_or_else(default_method),
         path: table.path.clone().unwrap_or_else(default_path),
+        placeholders: true,
         headers: table.headers.clone().unwrap_or_default(),
         weight: 1,
         body: None,
@@ -86,7 +92,11 @@ pub(crate) fn request(
 ) -> Result<Request, PlanError> {
     let at = |key: &str| around.source.place(&format!("{path}{key}"));
     method(&table.method).map_err(|fault| fault.at(at("method")))?;
-    target(&table.path).map_err(|fault| fault.at(at("path")))?;
+    let path_text = match table.placeholders {
+        true => Cow::Owned(joined_placeholders(&table.path)),
+        false => Cow::Borrowed(&*table.path),
+    };
+    target(&path_text).map_err(|fault| fault.at(at("path")))?;
     let (mut headers, mut secret_headers) = (Vec::new(), Vec::new());
     for (index, written) in table.headers.iter().enumerate() {
         let place = || at(&format!("headers.{index}"));
@@ -104,9 +114,10 @@ pub(crate) fn request(
         .body
         .as_ref()
         .map(|body| RequestBody::of(around, &format!("{path}body."), body));
-    Ok(Request {
+    let mut request = Request {
         method: table.method.clone(),
         path: table.path.clone(),
+        placeholders: table.placeholders,
         secret_headers,
         weight: table.weight,
         body: body.transpose()?,
@@ -115,7 +126,44 @@ pub(crate) fn request(
             None => Expected::first_answer(),
         },
         headers,
-    })
+    };
+    request.settle().map_err(|problem| {
+        let fix = "write `placeholders = false` beside `path` where its braces are none";
+        Fault::new(problem, fix).at(at("path"))
+    })?;
+    Ok(request)
+}
+
+/// What the placeholders of `requests` stand for: values in tables of the workload, or in files
+/// beside it.
+pub(crate) fn values(
+    around: &Surroundings<'_>,
+    requests: &Requests,
+    tables: &[ValuesTable],
+) -> Result<Option<Values>, PlanError> {
+    let cuts: Vec<Cut> = requests.iter().map(Request::cut).collect();
+    let read = |file: &str| match tables.iter().find(|table| table.file == file) {
+        Some(table) => Ok(ValueTable {
+            columns: table.columns.clone(),
+            rows: table.rows.clone(),
+        }),
+        None => around.library.table(around.folder, file),
+    };
+    let values = Values::read(&cuts, 0, &read).and_then(|values| {
+        let bytes: usize = values.tables.iter().map(|(_, table)| table.bytes()).sum();
+        match bytes {
+            0..=VALUES_BYTES_MAX => Ok(values),
+            _ => Err(format!(
+                "the values of its placeholders have {bytes} bytes, and a plan keeps at most \
+                 {VALUES_BYTES_MAX}"
+            )),
+        }
+    });
+    let values = values.map_err(|problem| {
+        let fix = "name a table of fewer values in CSV beside this file, header first";
+        Fault::new(problem, fix).at(around.source.place(around.path))
+    })?;
+    Ok(cuts.iter().any(Cut::varies).then_some(values))
 }
 
 impl RequestBody {
@@ -172,7 +220,8 @@ impl Surroundings<'_> {
 /// Writes `requests` into `table`: as its own keys, where they can say them.
 pub(crate) fn write_requests(requests: &Requests, table: &mut WorkloadFile) {
     let one = requests.first();
-    if requests.len() > 1 || one.weight != 1 || one.body.is_some() {
+    let is_own = one.weight == 1 && one.body.is_none() && one.is_plainly_written();
+    if requests.len() > 1 || !is_own {
         table.request = requests.iter().map(request_table).collect();
         return;
     }
@@ -200,6 +249,7 @@ fn request_table(request: &Request) -> RequestTable {
     RequestTable {
         method: request.method.clone(),
         path: request.path.clone(),
+        placeholders: request.placeholders || request.is_plainly_written(),
         headers: headers
             .map(|(name, value)| {
                 let secret = request.secret_headers.contains(name);

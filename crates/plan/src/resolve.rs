@@ -17,6 +17,7 @@ use crate::model::{Pinning, Plan, Protocol, Workload};
 use crate::nearest::nearest;
 use crate::order;
 use crate::overloads::overloads;
+use crate::placeholder::ValueTable;
 use crate::protocols::{Asked, check_each, expand};
 use crate::rules::{self, Fault};
 use crate::searches::searches;
@@ -59,6 +60,15 @@ pub trait Library {
     fn workload_folder(&self, name: &str) -> PathBuf {
         let file = PathBuf::from(self.workload_file(name));
         file.parent().map(Path::to_owned).unwrap_or_default()
+    }
+
+    /// The values in the file `name` for a workload of `folder`, as in [`Library::open`].
+    ///
+    /// # Errors
+    /// As of that, or the file is no table.
+    fn table(&self, folder: &Path, name: &str) -> io::Result<ValueTable> {
+        self.open(folder, name)?;
+        Err(io::Error::other("no tables are read here"))
     }
 
     /// Opens the file `name` for a workload of `folder`, which `name` is relative to; a library
@@ -132,6 +142,7 @@ pub fn parse(
         ]
         .concat(),
     };
+    plan.seed_values();
     own_answers(&source, &file.contender, &plan)?;
     plan.note_contenders();
     check_streams(&plan).map_err(|fault| fault.at(source.place("load")))?;

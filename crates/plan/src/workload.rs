@@ -5,15 +5,18 @@ use std::path::Path;
 use crate::check::check;
 use crate::demand::{Demand, demand_table, resolve_demand};
 use crate::error::PlanError;
-use crate::file::{ConnectionsName, ServedFileTable, WorkloadFile, workload_schema_value};
+use crate::file::{
+    ConnectionsName, ServedFileTable, ValuesTable, WorkloadFile, workload_schema_value,
+};
 use crate::model::{Protocol, ServedFile, Workload};
 use crate::protocols::{Asked, Over, check_each, travels};
 use crate::replay::replay;
 use crate::request::Connections;
-use crate::requests::{Surroundings, content, content_keys, requests, write_requests};
+use crate::requests::{Surroundings, content, content_keys, requests, values, write_requests};
 use crate::resolve::{Library, NoFiles};
 use crate::rules;
 use crate::source::Source;
+use crate::variants::Values;
 
 /// Reads a workload file; `origin_name` is what messages call it. Of one that is asked over
 /// several protocols this is the one that it is without a plan: over h1.
@@ -72,7 +75,10 @@ pub(crate) fn resolve_workload(
         library,
     };
     let (requests, files, notes) = match &table.replay {
-        None => (requests(&surroundings, table)?, files, Vec::new()),
+        None => {
+            let requests = requests(&surroundings, table)?;
+            (requests, files.clone(), Vec::new())
+        }
         Some(log) => {
             let replayed = replay(&surroundings, table, log)?;
             (replayed.requests, replayed.files, replayed.notes)
@@ -87,6 +93,7 @@ pub(crate) fn resolve_workload(
             fix: "expect one status and body of all of them, or make a workload of each".to_owned(),
         });
     }
+    let values = values(&surroundings, &requests, &table.values)?;
     let workload = Workload {
         name: table.name.clone(),
         description: table.description.clone(),
@@ -94,6 +101,7 @@ pub(crate) fn resolve_workload(
         protocol,
         requests,
         connections: connections(source, path, table)?,
+        values,
         files,
         proxied: table.proxied,
         origin: origin(source, path, table)?,
@@ -194,11 +202,21 @@ pub(crate) fn workload_table(workload: &Workload) -> WorkloadFile {
         expect: None,
         request: Vec::new(),
         replay: None,
+        values: workload.values.iter().flat_map(values_tables).collect(),
         notes: workload.notes.clone(),
         file: files.collect(),
     };
     write_requests(&workload.requests, &mut table);
     table
+}
+
+fn values_tables(values: &Values) -> impl Iterator<Item = ValuesTable> {
+    let tables = values.tables.iter();
+    tables.map(|(file, table)| ValuesTable {
+        file: file.to_owned(),
+        columns: table.columns.clone(),
+        rows: table.rows.clone(),
+    })
 }
 
 fn served_file(

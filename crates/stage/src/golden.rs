@@ -19,6 +19,7 @@ pub(crate) fn workload(name: &str, protocol: Protocol) -> Workload {
             method: "GET".to_owned(),
             path: "/".to_owned(),
             headers: Vec::new(),
+            placeholders: false,
             secret_headers: Vec::new(),
             weight: 1,
             body: None,
@@ -31,6 +32,7 @@ pub(crate) fn workload(name: &str, protocol: Protocol) -> Workload {
         }
         .into(),
         connections: Connections::default(),
+        values: None,
         files: Vec::new(),
         proxied: false,
         origin: None,

@@ -221,6 +221,7 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
             method: "GET".to_owned(),
             path: "/".into(),
             headers: vec![("X-Hotdogs".into(), "aplenty".into())],
+            placeholders: false,
             secret_headers: Vec::new(),
             weight: 1,
             body: None,
@@ -233,6 +234,7 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
         }
         .into(),
         connections: Connections::default(),
+        values: None,
         files: vec![ServedFile {
             path: "index.html".into(),
             content: Content::Generated {

@@ -69,6 +69,9 @@ pub(crate) struct WorkloadFile {
     /// Requests by weight, as often as they came in a log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) replay: Option<ReplayTable>,
+    /// Values for placeholders such as `{csv users.csv name}`, in place of the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) values: Vec<ValuesTable>,
     /// What a reader of a report should know of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [["sizes are those of compressed answers"]]))]
@@ -90,6 +93,11 @@ pub(crate) struct RequestTable {
     #[serde(default = "default_path")]
     #[schemars(extend("examples" = ["/index.html"]))]
     pub(crate) path: String,
+    /// Whether `{n}`, `{random 1-1000}`, `{uuid}` and `{csv users.csv name}` in path, headers and
+    /// body stand for values that differ from request to request.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    #[schemars(extend("examples" = [true]))]
+    pub(crate) placeholders: bool,
     /// Request headers besides `Host`, each as `Name: value`, or as a table that says whether the
     /// value is secret.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -105,6 +113,21 @@ pub(crate) struct RequestTable {
     /// What a right answer is; without it, what the contenders answer first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expect: Option<ExpectTable>,
+}
+
+/// Values for placeholders. Rows are taken one after the other, and then again.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ValuesTable {
+    /// What placeholders call it.
+    #[schemars(extend("examples" = ["users.csv"]))]
+    pub(crate) file: String,
+    /// Names of its columns.
+    #[schemars(length(min = 1), extend("examples" = [["name"]]))]
+    pub(crate) columns: Vec<String>,
+    /// Rows with a cell for each column.
+    #[schemars(length(min = 1), extend("examples" = [[["Ann"], ["Bob"]]]))]
+    pub(crate) rows: Vec<Vec<String>>,
 }
 
 /// What is sent with a request. Exactly one of `text`, `generated` and `file` says what it is.
@@ -271,6 +294,10 @@ pub(crate) fn default_method() -> String {
 
 pub(crate) fn default_path() -> String {
     "/".to_owned()
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn default_requests() -> u32 {

@@ -212,6 +212,7 @@ fn request() -> impl Strategy<Value = Request> {
                 method,
                 path,
                 headers,
+                placeholders: false,
                 secret_headers,
                 weight,
                 body,
@@ -286,6 +287,7 @@ fn workload(index: usize) -> impl Strategy<Value = Workload> {
                     notes: Vec::from([String::from("a note")]),
                     requests,
                     connections,
+                    values: None,
                     files: numbered.map(file).collect(),
                 }
             },

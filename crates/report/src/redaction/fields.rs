@@ -4,6 +4,7 @@
 //! before somebody has decided here whether it can hold a secret. Numbers, enumerations and facts
 //! of the machine's kernel cannot.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bakeoff_plan::{
@@ -164,7 +165,18 @@ fn of_workload(workload: &mut Workload, see: &mut See<'_>) {
         proxied: _,
         origin: _,
         notes,
+        values,
     } = workload;
+    if let Some(values) = values {
+        let in_headers = headers_of_columns(requests);
+        values.tables.change(&mut |file, column, value| {
+            let key = (file.to_owned(), column.to_owned());
+            match in_headers.get(&key) {
+                Some(name) => see(Field::Header { name, sent: false }, value),
+                None => see(Field::Setting { name: column }, value),
+            }
+        });
+    }
     see(Field::Name, name);
     see(Field::Prose, description);
     see(Field::Name, template);
@@ -181,11 +193,24 @@ fn of_workload(workload: &mut Workload, see: &mut See<'_>) {
     }
 }
 
+/// The header that a column of values is sent in, by file and column.
+fn headers_of_columns(requests: &Requests) -> BTreeMap<(String, String), String> {
+    let mut headers = BTreeMap::new();
+    for request in requests.iter().filter(|it| it.placeholders) {
+        for (header, file, column) in request.cut().header_columns() {
+            let key = (file.to_owned(), column.to_owned());
+            headers.entry(key).or_insert_with(|| header.to_owned());
+        }
+    }
+    headers
+}
+
 fn of_request(request: &mut Request, see: &mut See<'_>) {
     let Request {
         method: _,
         path,
         headers,
+        placeholders: _,
         secret_headers: _,
         weight: _,
         body,

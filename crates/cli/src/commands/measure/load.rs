@@ -24,7 +24,6 @@ pub(super) mod address;
 mod curl;
 mod live;
 mod log;
-mod placeholder;
 mod refuse;
 mod requests;
 mod variants;

@@ -34,12 +34,6 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     let mut spec = load::spec(&flags.load)?;
     load::refuse_conditions(&flags.load, &spec)?;
     load::refuse_files(&flags.load.print)?;
-    if spec.pacing.variants > 1 {
-        return Err(exit::usage(
-            "placeholders such as {n} are filled in for a load from this machine: leave out the \
-             other hosts, or list the URLs with --urls",
-        ));
-    }
     spec.threads.pin = pin.unwrap_or_default();
     let packed = LoadOrder::pack(&spec, connect_to.as_deref(), unix_socket.as_deref())
         .map_err(exit::usage)?;

@@ -217,6 +217,7 @@ fn request(
         method: sent.method(has_body).to_owned(),
         path: operands.path.clone().unwrap_or_else(|| "/".to_owned()),
         headers,
+        placeholders: true,
         secret_headers: Vec::new(),
         weight: 1,
         body: body.map(|text| RequestBody {

@@ -169,6 +169,7 @@ pub(crate) fn workload(name: &str, path: &str, body: &str) -> Workload {
             method: "GET".to_owned(),
             path: path.to_owned(),
             headers: vec![("X-Hotdogs".to_owned(), "aplenty".to_owned())],
+            placeholders: false,
             secret_headers: Vec::new(),
             weight: 1,
             body: None,
@@ -181,6 +182,7 @@ pub(crate) fn workload(name: &str, path: &str, body: &str) -> Workload {
         }
         .into(),
         connections: Connections::default(),
+        values: None,
         files: Vec::new(),
         proxied: false,
         origin: None,

@@ -21,6 +21,7 @@ use bakeoff_plan::{Load, RateShape};
 use bakeoff_record::read_regular;
 use rustix::fs::MemfdFlags;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// Longest PEM file.
 const PEM_BYTES_MAX: u64 = 16 << 20;
@@ -123,7 +124,8 @@ struct SentExchange {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SentH2 {
-    fields: Vec<(String, String)>,
+    /// Names and values, as JSON: thousands of variants are longer than a message can be.
+    fields: FileNumber,
     body: FileNumber,
 }
 
@@ -154,6 +156,7 @@ struct SentPacing {
     gather: bool,
     /// Whether its requests are sent one after the other.
     in_turn: bool,
+    variants: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -239,6 +242,7 @@ impl LoadOrder {
                 },
                 gather: spec.pacing.gather,
                 in_turn: spec.pacing.order == Order::InTurn,
+                variants: spec.pacing.variants,
             },
             interval_ns: nanos(spec.interval),
         };
@@ -279,6 +283,11 @@ impl LoadOrder {
         if exchanges.is_empty() {
             bail!("the load has no request");
         }
+        let variants = self.pacing.variants.max(1);
+        if exchanges.len() % variants as usize != 0 {
+            let sent = exchanges.len();
+            bail!("{sent} requests are no {variants} variants of each");
+        }
         let spec = LoadSpec {
             target,
             speaking,
@@ -303,8 +312,7 @@ impl LoadOrder {
                 } else {
                     Order::ByWeight
                 },
-                // Loads from several hosts have none, which `load_together` says.
-                variants: 1,
+                variants: self.pacing.variants,
                 deadline: self.pacing.deadline_ns.map(Duration::from_nanos),
                 waiting: match self.pacing.waiting {
                     SentWaiting::Nap => Waiting::Nap,
@@ -349,17 +357,18 @@ fn pack_tls(tls: &TlsSettings, files: &mut FilesToSend) -> anyhow::Result<SentTl
 
 fn pack_exchange(exchange: &Exchange, files: &mut FilesToSend) -> SentExchange {
     let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
+    let h2 = exchange.h2.as_ref().map(|request| {
+        let fields = request.fields().iter();
+        let fields = fields.map(|(name, value)| json!([text(name), text(value)]));
+        SentH2 {
+            fields: files.add(Value::from_iter(fields).to_string().as_bytes()),
+            body: files.add(request.body()),
+        }
+    });
     SentExchange {
         name: exchange.name.clone(),
         request: files.add(&exchange.request),
-        h2: exchange.h2.as_ref().map(|request| SentH2 {
-            fields: request
-                .fields()
-                .iter()
-                .map(|(name, value)| (text(name), text(value)))
-                .collect(),
-            body: files.add(request.body()),
-        }),
+        h2,
         to_head_request: exchange.to_head_request,
         status: match exchange.status {
             ExpectedStatus::Success => None,
@@ -466,8 +475,9 @@ fn unpack_exchange(exchange: SentExchange, files: &[Vec<u8>]) -> anyhow::Result<
 }
 
 fn unpack_h2(request: SentH2, files: &[Vec<u8>]) -> anyhow::Result<h2::Request> {
-    let (first, headers): (Vec<_>, Vec<_>) = request
-        .fields
+    let fields: Vec<(String, String)> = serde_json::from_slice(file(files, request.fields)?)
+        .context("the fields of a request cannot be read")?;
+    let (first, headers): (Vec<_>, Vec<_>) = fields
         .into_iter()
         .partition(|(name, _)| name.starts_with(':'));
     let named = |name: &str| {

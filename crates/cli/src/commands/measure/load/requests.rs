@@ -7,12 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bakeoff_load::{ConnectTo, ExpectedStatus, Order, Target, TargetError, shown_url};
-use bakeoff_plan::{ListedBody, ListedRequest, Page, REQUESTS_MAX, parse_request_list};
+use bakeoff_plan::{
+    ListedBody, ListedRequest, Page, REQUESTS_MAX, joined_placeholders, parse_request_list,
+};
 use bakeoff_record::{open_regular, read_regular_text};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::placeholder::Template;
 use super::{address, curl};
 use crate::commands::measure::sent::{self, Sent};
 use crate::flags::{Command, Flags, LoadFlags, MeasureCommand};
@@ -293,7 +294,7 @@ impl<'a> Server<'a> {
     /// The target of a URL as somebody typed it.
     fn target(&mut self, text: &str) -> Result<Target, String> {
         let said = |error: TargetError| error.to_string();
-        let url = address::url(&Template::joined(text))?;
+        let url = address::url(&joined_placeholders(text))?;
         let Some(first) = &self.first else {
             let target = Target::resolve(&url, self.to).map_err(said)?;
             self.first = Some(target.clone());

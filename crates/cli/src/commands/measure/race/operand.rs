@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use bakeoff_plan::{
     ConfigSource, Contender, OwnCommand, Protocol, Readiness, RunningUrl, ServerChoice, Stopping,
-    Url, nearest,
+    Url, joined_placeholders, nearest,
 };
 use bakeoff_stage::{Choice, Servers};
 
@@ -71,6 +71,10 @@ pub(super) fn read(flags: &OperandFlags, library: &Folder) -> anyhow::Result<Ope
         operands.push(operand(text, &here, &servers, said)?);
     }
     operands.extend(flags.start.iter().cloned().map(Operand::Command));
+    let path = match varied_path(&mut operands)? {
+        Some(own) if path.is_some() => return Err(twice_varied(&own)),
+        own => own.or(path),
+    };
     let folder = match &flags.folder {
         Some(folder) => here.join(folder),
         None => here,
@@ -98,6 +102,32 @@ pub(super) fn read(flags: &OperandFlags, library: &Folder) -> anyhow::Result<Ope
         contenders: contenders(&operands, &folder, host_of(flags), asked),
         path,
     })
+}
+
+/// Takes the path with placeholders out of the URLs, which must all have the same.
+fn varied_path(operands: &mut [Operand]) -> anyhow::Result<Option<String>> {
+    let mut all = operands.iter();
+    let varied = all.find_map(|operand| match operand {
+        Operand::Url(url) if url.path.contains('{') => Some(url.path.clone()),
+        _ => None,
+    });
+    let Some(varied) = varied else {
+        return Ok(None);
+    };
+    for operand in operands {
+        match operand {
+            Operand::Url(url) if url.path == varied => "/".clone_into(&mut url.path),
+            _ => return Err(twice_varied(&varied)),
+        }
+    }
+    Ok(Some(varied))
+}
+
+fn twice_varied(path: &str) -> anyhow::Error {
+    exit::usage(format!(
+        "{path} has placeholders, and all contenders are asked the same: give it once, behind \
+         URLs without a path"
+    ))
 }
 
 /// The protocol of the flags, or what all files are there for; `None` where a running URL or a
@@ -165,7 +195,8 @@ fn is_path(text: &str, here: &Path) -> bool {
 }
 
 fn asked_path(text: &str) -> anyhow::Result<String> {
-    let url = Url::parse(&format!("http://localhost{text}")).map_err(|_| {
+    let joined = joined_placeholders(text);
+    let url = Url::parse(&format!("http://localhost{joined}")).map_err(|_| {
         exit::usage(format!(
             "`{text}` is not a path to ask for; write blanks and other signs as %20 and so on"
         ))
@@ -215,6 +246,7 @@ fn operand(
 
 /// A URL without its fragment, which is never sent.
 fn url(text: &str) -> anyhow::Result<Operand> {
+    let text = &joined_placeholders(text);
     let sent = text.split('#').next().unwrap_or_default();
     // A user's name and password may have any sign in them, and are refused.
     let text = if text.contains('@') { text } else { sent };

@@ -55,7 +55,7 @@ fn spec(speaking: Speaking, folder: &Path) -> LoadSpec {
         check: BodyCheck::OneIn(64),
         pacing: Pacing {
             order: Order::InTurn,
-            variants: 1,
+            variants: 2,
             deadline: Some(Duration::from_nanos(1)),
             waiting: Waiting::Slack(Duration::from_micros(7)),
             gather: true,
@@ -82,7 +82,11 @@ fn a_load_is_unpacked_as_it_was_packed_and_each_file_sent_once() {
     ] {
         let spec = spec(speaking, folder.path());
         let packed = LoadOrder::pack(&spec, Some("127.0.0.1:9"), None).unwrap();
-        assert_eq!(packed.files.len(), 2, "the request and the body");
+        assert_eq!(
+            packed.files.len(),
+            3,
+            "the request, its fields and the body"
+        );
         let text = serde_json::to_vec(&packed.order).unwrap();
         let order: LoadOrder = serde_json::from_slice(&text).unwrap();
         assert_eq!(order, packed.order);
@@ -123,6 +127,10 @@ fn what_does_not_fit_together_is_refused() {
         .err()
         .unwrap();
     assert!(error.to_string().contains("is missing"), "{error}");
+    let mut order = packed.order.clone();
+    order.pacing.variants = 3;
+    let error = order.unpack(&packed.files).err().unwrap();
+    assert!(error.to_string().contains("3 variants"), "{error}");
     let mut order = packed.order;
     order.exchanges.clear();
     assert!(order.unpack(&packed.files).is_err());

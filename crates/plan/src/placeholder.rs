@@ -2,22 +2,23 @@
 //! `{csv users.csv name}`, in the path and query of a URL, in headers and in a body of text.
 //!
 //! Braces are no part of a URL, so there every pair is a placeholder or a mistake. Elsewhere only a
-//! known name makes one, because JSON is full of braces. Values come from the seed and are filled
-//! in before the load, so a request costs the engine what it costs without them.
+//! known name makes one, because JSON is full of braces. How requests become variants is in
+//! `variants`; files are not read here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::io;
+use std::sync::Arc;
 
-use bakeoff_plan::Random;
-use bakeoff_record::read_regular_text;
+use serde::{Deserialize, Serialize};
 
-/// Longest file of values, bytes.
-const FILE_BYTES_MAX: u64 = 16 << 20;
+use crate::random::Random;
+
 const KNOWN: &str = "{n}, {random 1-1000}, {uuid} and {csv FILE COLUMN}";
 
 /// Where a template stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// In the path and query of a URL: values are encoded, and braces always are placeholders.
     Url,
     /// In a header or body.
@@ -25,12 +26,12 @@ pub(super) enum Place {
 }
 
 /// A text, cut before and behind its placeholders.
-#[derive(Debug, PartialEq)]
-pub(super) struct Template {
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Template {
     parts: Vec<Part>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Part {
     Text(String),
     /// The number of the variant.
@@ -47,34 +48,48 @@ enum Part {
     },
 }
 
-/// Files of values: rows of cells, the header first.
-#[derive(Debug, Default)]
-pub(super) struct Tables(BTreeMap<String, Vec<Vec<String>>>);
+/// Tables of values, by what placeholders call their files.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(
+    from = "BTreeMap<String, ValueTable>",
+    into = "BTreeMap<String, ValueTable>"
+)]
+pub struct Tables(Arc<BTreeMap<String, ValueTable>>);
+
+/// Values in rows and named columns; at least one row.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValueTable {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Rows with a cell for each column.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A URL as it was typed, with the blanks in its placeholders encoded.
+pub fn joined_placeholders(url: &str) -> String {
+    let mut is_inside = false;
+    let mut joined = String::new();
+    for character in url.chars() {
+        is_inside = character == '{' || is_inside && character != '}';
+        match character {
+            ' ' if is_inside => joined.push_str("%20"),
+            other => joined.push(other),
+        }
+    }
+    joined
+}
 
 impl Template {
-    pub(super) fn plain(text: &str) -> Self {
+    pub(crate) fn plain(text: &str) -> Self {
         Self {
             parts: vec![Part::Text(text.to_owned())],
         }
     }
 
-    /// A URL as it was typed, with the blanks in its placeholders encoded.
-    pub(super) fn joined(url: &str) -> String {
-        let mut is_inside = false;
-        let mut joined = String::new();
-        for character in url.chars() {
-            is_inside = character == '{' || is_inside && character != '}';
-            match character {
-                ' ' if is_inside => joined.push_str("%20"),
-                other => joined.push(other),
-            }
-        }
-        joined
-    }
-
     /// # Errors
     /// A placeholder that is not known, or lacks something, and what to write.
-    pub(super) fn parse(text: &str, place: Place) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str, place: Place) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut plain = String::new();
         let mut rest = text;
@@ -92,17 +107,28 @@ impl Template {
         Ok(Self { parts })
     }
 
-    /// Whether nothing in it differs.
-    pub(super) fn is_plain(&self) -> bool {
-        self.parts.len() == 1
+    /// Its text, if nothing in it differs.
+    pub(crate) fn plain_text(&self) -> Option<&str> {
+        match &self.parts[..] {
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The files and columns that it names.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Csv { file, column } => Some((file.as_str(), column.as_str())),
+            Part::Text(_) | Part::Number | Part::Random { .. } | Part::Uuid => None,
+        })
     }
 
     /// Rows of the longest file, where nothing but files makes variants.
-    pub(super) fn rows<'a>(all: impl Iterator<Item = &'a Self>, tables: &Tables) -> Option<u64> {
+    pub(crate) fn rows<'a>(all: impl Iterator<Item = &'a Self>, tables: &Tables) -> Option<u64> {
         let parts = all.flat_map(|template| &template.parts);
         let each = parts.map(|part| match part {
             Part::Text(_) => Some(1),
-            Part::Csv { file, .. } => Some(tables.0.get(file).map_or(1, |rows| rows.len() - 1)),
+            Part::Csv { file, .. } => Some(tables.0.get(file).map_or(1, |table| table.rows.len())),
             Part::Number | Part::Random { .. } | Part::Uuid => None,
         });
         let rows: Option<Vec<usize>> = each.collect();
@@ -110,7 +136,7 @@ impl Template {
     }
 
     /// The text of the variant with this number, from 1 on.
-    pub(super) fn filled(
+    pub(crate) fn filled(
         &self,
         number: u64,
         random: &mut Random,
@@ -209,46 +235,122 @@ impl Part {
     }
 }
 
+impl From<BTreeMap<String, ValueTable>> for Tables {
+    fn from(tables: BTreeMap<String, ValueTable>) -> Self {
+        Self(Arc::new(tables))
+    }
+}
+
+impl From<Tables> for BTreeMap<String, ValueTable> {
+    fn from(tables: Tables) -> Self {
+        Arc::unwrap_or_clone(tables.0)
+    }
+}
+
 impl Tables {
-    /// Reads the files that templates name.
+    /// Those that templates name, as `read` finds them, without columns that none names.
     ///
     /// # Errors
-    /// A file that cannot be read, or has no such column.
-    pub(super) fn read<'a>(templates: impl Iterator<Item = &'a Template>) -> Result<Self, String> {
-        let mut tables = Self::default();
-        for part in templates.flat_map(|template| &template.parts) {
-            let Part::Csv { file, column } = part else {
+    /// A file that cannot be read, has no row, or has no such column.
+    pub(crate) fn of<'a>(
+        templates: impl Iterator<Item = &'a Template>,
+        read: &dyn Fn(&str) -> io::Result<ValueTable>,
+    ) -> Result<Self, String> {
+        let mut tables: BTreeMap<String, (ValueTable, BTreeSet<usize>)> = BTreeMap::new();
+        for (file, column) in templates.flat_map(Template::columns) {
+            let failed = |problem: String| format!("{{csv {file} {column}}}: {file}{problem}");
+            if !tables.contains_key(file) {
+                let table = read(file).and_then(ValueTable::checked);
+                let table = table.map_err(|error| failed(format!(": {error}")))?;
+                tables.insert(file.to_owned(), (table, BTreeSet::new()));
+            }
+            let Some((table, used)) = tables.get_mut(file) else {
                 continue;
             };
-            if !tables.0.contains_key(file) {
-                let failed = |error: String| format!("{{csv {file} {column}}}: {file}: {error}");
-                let text = read_regular_text(file.as_ref(), FILE_BYTES_MAX);
-                let text = text.map_err(|error| failed(error.to_string()))?;
-                let rows = bakeoff_published::csv_records(&text);
-                let rows = rows.map_err(|error| failed(error.to_string()))?;
-                if rows.len() < 2 {
-                    return Err(failed(
-                        "expected rows below the header, found none".to_owned(),
-                    ));
-                }
-                tables.0.insert(file.clone(), rows);
-            }
-            let header = &tables.0[file][0];
-            if !header.contains(column) {
-                return Err(format!(
-                    "{{csv {file} {column}}}: {file} has no such column; there are {}",
-                    header.join(", ")
-                ));
+            let position = table.columns.iter().position(|name| name == column);
+            used.insert(position.ok_or_else(|| {
+                let columns = table.columns.join(", ");
+                failed(format!(" has no such column; there are {columns}"))
+            })?);
+        }
+        let used = tables.into_iter();
+        let used = used.map(|(file, (table, used))| (file, table.with_columns(&used)));
+        Ok(used.collect::<BTreeMap<_, _>>().into())
+    }
+
+    /// Each with what placeholders call its file.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &ValueTable)> {
+        self.0.iter().map(|(file, table)| (file.as_str(), table))
+    }
+
+    /// Changes each value, of which file and column are said.
+    pub fn change(&mut self, change: &mut dyn FnMut(&str, &str, &mut String)) {
+        for (file, table) in Arc::make_mut(&mut self.0) {
+            for row in &mut table.rows {
+                let cells = table.columns.iter().zip(row);
+                cells.for_each(|(column, cell)| change(file, column, cell));
             }
         }
-        Ok(tables)
+    }
+
+    /// All values of a column.
+    pub(crate) fn values<'a>(&'a self, file: &str, column: &str) -> impl Iterator<Item = &'a str> {
+        let table = self.0.get(file);
+        let at = table.and_then(|it| it.columns.iter().position(|name| name == column));
+        let rows = table.into_iter().flat_map(|table| &table.rows);
+        rows.filter_map(move |row| row.get(at?).map(String::as_str))
     }
 
     fn value(&self, file: &str, column: &str, number: u64) -> Option<&str> {
-        let (header, rows) = self.0.get(file)?.split_first()?;
-        let column = header.iter().position(|name| name == column)?;
-        let row = usize::try_from(number - 1).ok()?.checked_rem(rows.len())?;
-        Some(&rows[row][column])
+        let table = self.0.get(file)?;
+        let column = table.columns.iter().position(|name| name == column)?;
+        let row = usize::try_from(number.checked_sub(1)?).ok()?;
+        let row = row.checked_rem(table.rows.len())?;
+        table.rows[row].get(column).map(String::as_str)
+    }
+}
+
+impl ValueTable {
+    /// The table of records whose first is the header.
+    pub fn of_records(mut records: Vec<Vec<String>>) -> Self {
+        let rows = records.split_off(records.len().min(1));
+        Self {
+            columns: records.pop().unwrap_or_default(),
+            rows,
+        }
+    }
+
+    /// A table whose rows all have its columns, and that has one.
+    fn checked(self) -> io::Result<Self> {
+        let columns = self.columns.len();
+        let mut rows = (1..).zip(&self.rows);
+        let uneven = rows.find(|(_, row)| row.len() != columns);
+        let problem = match uneven {
+            Some((number, row)) => format!(
+                "expected {columns} cells as in the header, found {} in row {number}",
+                row.len()
+            ),
+            None if self.rows.is_empty() => "expected rows below the header, found none".to_owned(),
+            None => return Ok(self),
+        };
+        Err(io::Error::other(problem))
+    }
+
+    fn with_columns(self, used: &BTreeSet<usize>) -> Self {
+        let of = |cells: Vec<String>| {
+            let cells = cells.into_iter().enumerate();
+            let cells = cells.filter(|(position, _)| used.contains(position));
+            cells.map(|(_, cell)| cell).collect()
+        };
+        Self {
+            columns: of(self.columns),
+            rows: self.rows.into_iter().map(of).collect(),
+        }
+    }
+
+    /// Bytes of its values.
+    pub(crate) fn bytes(&self) -> usize {
+        self.rows.iter().flatten().map(String::len).sum()
     }
 }
 
@@ -281,11 +383,14 @@ fn encode(value: &str, into: &mut String) {
 mod tests {
     use super::*;
 
+    fn users() -> ValueTable {
+        let records = [["name", "age"], ["Ann Lee", "5"], ["a/b", "6"]];
+        ValueTable::of_records(records.map(|it| it.map(str::to_owned).to_vec()).to_vec())
+    }
+
     fn filled(text: &str, place: Place, number: u64) -> String {
         let template = Template::parse(text, place).expect("it is right");
-        let users = ["name,age", "Ann Lee,5", "\"a/b\",6"].join("\n");
-        let rows = bakeoff_published::csv_records(&users).expect("a table");
-        let tables = Tables([("u.csv".to_owned(), rows)].into());
+        let tables = Tables::from(BTreeMap::from([("u.csv".to_owned(), users())]));
         template.filled(
             number,
             &mut Random::labelled(1, "placeholders"),
@@ -357,29 +462,59 @@ mod tests {
             let error = Template::parse(text, place).expect_err(text);
             assert!(error.contains(part), "{error}");
         }
-        let none = Template::parse("{csv /no/such.csv a}", Place::Text).expect("it is right");
-        let error = Tables::read([&none].into_iter()).expect_err("there is no such file");
-        assert!(
-            error.contains("{csv /no/such.csv a}: /no/such.csv: "),
-            "{error}"
-        );
+    }
+
+    #[test]
+    fn tables_are_read_once_and_keep_the_columns_that_are_named() {
+        let of = |text: &str, table: fn() -> io::Result<ValueTable>| {
+            let template = Template::parse(text, Place::Text).expect("it is right");
+            Tables::of([&template].into_iter(), &|_| table())
+        };
+        let tables = of("{csv u.csv age} {csv u.csv age}", || Ok(users())).expect("a table");
+        let (file, table) = tables.iter().next().expect("one");
+        assert_eq!((file, table.columns.join(",").as_str()), ("u.csv", "age"));
+        assert_eq!(table.rows, [["5"], ["6"]]);
+        for (table, expected) in [
+            (
+                (|| Err(io::Error::other("gone"))) as fn() -> io::Result<ValueTable>,
+                "{csv u.csv id}: u.csv: gone",
+            ),
+            (
+                || Ok(users()),
+                "u.csv has no such column; there are name, age",
+            ),
+            (
+                || Ok(ValueTable::default()),
+                "expected rows below the header",
+            ),
+            (
+                || {
+                    let mut table = users();
+                    table.rows[1].pop();
+                    Ok(table)
+                },
+                "expected 2 cells as in the header, found 1 in row 2",
+            ),
+        ] {
+            let error = of("{csv u.csv id}", table).expect_err(expected);
+            assert!(error.contains(expected), "{error}");
+        }
     }
 
     #[test]
     fn files_alone_make_as_many_variants_as_they_have_rows() {
         let of = |text: &str| {
             let template = Template::parse(text, Place::Text).expect("it is right");
-            let rows = vec![vec![String::new()]; 4];
-            let tables = Tables([("u.csv".to_owned(), rows)].into());
+            let tables = Tables::from(BTreeMap::from([("u.csv".to_owned(), users())]));
             Template::rows([&template].into_iter(), &tables)
         };
-        assert_eq!(of("{csv u.csv a}"), Some(3));
-        assert_eq!(of("{csv u.csv a} {n}"), None);
+        assert_eq!(of("{csv u.csv age}"), Some(2));
+        assert_eq!(of("{csv u.csv age} {n}"), None);
     }
 
     #[test]
     fn blanks_in_the_placeholders_of_a_url_are_encoded() {
-        let joined = Template::joined("http://a/{random 1-5} b/{n}");
+        let joined = joined_placeholders("http://a/{random 1-5} b/{n}");
         assert_eq!(joined, "http://a/{random%201-5} b/{n}");
     }
 }
