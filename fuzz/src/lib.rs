@@ -4,6 +4,7 @@
 //! bytes, in every `make test`. `make fuzz` searches with coverage: `main.rs`.
 
 mod access_log;
+mod curl_list;
 mod found;
 mod h2_frames;
 mod h3_frames;
@@ -12,9 +13,11 @@ mod hosts_file;
 mod hpack;
 mod http1_response;
 mod kernel_texts;
+mod load_document;
 mod origin_h2;
 mod origin_h3;
 mod origin_request;
+mod placeholders;
 mod plan_file;
 mod published;
 mod qpack;
@@ -49,8 +52,9 @@ macro_rules! target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 20] = [
+pub const TARGETS: [Target; 23] = [
     target!(access_log, "fuzz/seeds/access_log"),
+    target!(curl_list, "fuzz/seeds/curl_list"),
     target!(found, "tests/own"),
     target!(h2_frames),
     target!(h3_frames),
@@ -59,9 +63,11 @@ pub const TARGETS: [Target; 20] = [
     target!(hpack),
     target!(http1_response, "fuzz/seeds/http1_response"),
     target!(kernel_texts, "fuzz/seeds/kernel_texts"),
+    target!(load_document, "crates/published/tests/data"),
     target!(origin_h2),
     target!(origin_h3),
     target!(origin_request, "fuzz/seeds/origin_request"),
+    target!(placeholders, "fuzz/seeds/placeholders"),
     target!(plan_file, "plans", "workloads"),
     target!(published, "crates/published/tests/data"),
     target!(qpack),

@@ -21,7 +21,6 @@ use crate::metrics::{Endpoint, LoadMetrics};
 use crate::{exit, output};
 
 pub(super) mod address;
-mod curl;
 mod live;
 mod log;
 mod refuse;

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use bakeoff_load::{ConnectTo, ExpectedStatus, Order, Target, TargetError, shown_url};
 use bakeoff_plan::{
-    ListedBody, ListedRequest, Page, REQUESTS_MAX, joined_placeholders, parse_request_list,
+    CurlCommand, ListedBody, ListedRequest, Page, REQUESTS_MAX, curl_commands, joined_placeholders,
+    parse_request_list,
 };
 use bakeoff_record::{open_regular, read_regular_text};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{address, curl};
+use super::address;
 use crate::commands::measure::sent::{self, Sent};
 use crate::flags::{Command, Flags, LoadFlags, MeasureCommand};
 use crate::{exit, output};
@@ -98,7 +99,7 @@ impl Asked {
             exit::usage(format!("--urls: failed to read {name}: {problem}"))
         };
         let text = text.map_err(|error| wrong(&error))?;
-        let commands = curl::commands(&text).map_err(|error| wrong(&error))?;
+        let commands = curl_commands(&text).map_err(|error| wrong(&error))?;
         if let Some(commands) = commands {
             return Self::of_commands(flags, commands, &wrong);
         }
@@ -129,7 +130,7 @@ impl Asked {
     /// Commands of curl. What they say of the request is its own, and else that of the flags.
     fn of_commands(
         flags: &LoadFlags,
-        commands: Vec<curl::Command>,
+        commands: Vec<CurlCommand>,
         wrong: &dyn Fn(&dyn std::fmt::Display) -> anyhow::Error,
     ) -> anyhow::Result<Self> {
         let mut server = Server::of(flags);

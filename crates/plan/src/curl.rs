@@ -4,12 +4,12 @@
 //! It is no shell: nothing is expanded, and pipes and redirections are refused.
 
 /// What is asked together: URLs that share their flags.
-#[derive(Debug, PartialEq)]
-pub(super) struct Command {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CurlCommand {
     /// Number of its first line, from 1.
-    pub(super) line: usize,
+    pub line: usize,
     /// Flags and URLs.
-    pub(super) words: Vec<String>,
+    pub words: Vec<String>,
 }
 
 /// First words of a line in a configuration file.
@@ -28,7 +28,7 @@ const KEYS: [&str; 8] = [
 ///
 /// # Errors
 /// What is no plain command, with its line.
-pub(super) fn commands(text: &str) -> Result<Option<Vec<Command>>, String> {
+pub fn curl_commands(text: &str) -> Result<Option<Vec<CurlCommand>>, String> {
     let lines = text.lines().map(str::trim);
     let Some(first) = lines.clone().find(|line| !is_comment(line)) else {
         return Ok(None);
@@ -52,9 +52,9 @@ fn key_of(line: &str) -> (&str, &str) {
 }
 
 /// Lines of `key = value`; `next` begins with other flags.
-fn in_configuration(text: &str) -> Vec<Command> {
+fn in_configuration(text: &str) -> Vec<CurlCommand> {
     let mut all = Vec::new();
-    let mut open: Option<Command> = None;
+    let mut open: Option<CurlCommand> = None;
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
         if is_comment(line) {
             continue;
@@ -65,7 +65,7 @@ fn in_configuration(text: &str) -> Vec<Command> {
             all.extend(open.take());
             continue;
         }
-        let command = open.get_or_insert(Command {
+        let command = open.get_or_insert(CurlCommand {
             line: number,
             words: Vec::new(),
         });
@@ -108,8 +108,8 @@ fn escaped(letter: char) -> char {
 }
 
 /// Commands as a shell reads them, one after the other.
-fn in_shell(text: &str) -> Result<Vec<Command>, String> {
-    let mut all: Vec<Command> = Vec::new();
+fn in_shell(text: &str) -> Result<Vec<CurlCommand>, String> {
+    let mut all: Vec<CurlCommand> = Vec::new();
     let (mut words, mut word): (Vec<String>, Option<String>) = (Vec::new(), None);
     let (mut line, mut begun) = (1, 1);
     let mut letters = text.chars().chain(['\n']).peekable();
@@ -155,7 +155,7 @@ fn in_shell(text: &str) -> Result<Vec<Command>, String> {
                         return Err(format!("line {begun}: it is no command of curl"));
                     }
                     let words = words.drain(..).skip(1).collect();
-                    all.push(Command { line: begun, words });
+                    all.push(CurlCommand { line: begun, words });
                 }
                 line += usize::from(letter == '\n');
                 begun = line;
@@ -173,7 +173,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[(usize, &[&str])]) {
-        let found = commands(text).unwrap().unwrap();
+        let found = curl_commands(text).unwrap().unwrap();
         let found: Vec<(usize, Vec<&str>)> = found
             .iter()
             .map(|it| (it.line, it.words.iter().map(String::as_str).collect()))
@@ -206,7 +206,7 @@ mod tests {
                 (7, &["--data-raw", "a'b", "http://a/"]),
             ],
         );
-        let refused = |text: &str| commands(text).unwrap_err();
+        let refused = |text: &str| curl_commands(text).unwrap_err();
         assert!(refused("curl http://a/ | jq").starts_with("line 1: `|` is for a shell"));
         assert!(refused("curl http://a/\nwget x").starts_with("line 2: it is no command"));
         assert!(refused("curl 'http://a/").starts_with("line 1: a quote"));
@@ -235,7 +235,7 @@ mod tests {
             "9 http://a/",
             "curl.test:80",
         ] {
-            assert_eq!(commands(text), Ok(None), "{text}");
+            assert_eq!(curl_commands(text), Ok(None), "{text}");
         }
     }
 }
