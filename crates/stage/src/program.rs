@@ -43,6 +43,18 @@ pub struct Found {
     pub is_unverified: bool,
 }
 
+impl From<Program> for Found {
+    fn from(program: Program) -> Self {
+        let installed = Installed::beside(&program.path);
+        Self {
+            version: Some(program.version).filter(|version| !version.is_empty()),
+            path: program.path,
+            damage: None,
+            is_unverified: installed.is_some_and(|installed| !installed.verified),
+        }
+    }
+}
+
 /// Finds the program of `server`: this `binary`; or of all that are installed the newest of the
 /// wanted version; or without one the first on the search paths.
 ///

@@ -91,13 +91,15 @@ impl Servers {
     pub fn list(&self) -> Vec<Listed> {
         let listed = |name: String| match self.find(&name) {
             Ok(server) => {
-                let found = program::find_all(&server);
+                let mut found = program::find_all(&server);
                 let missing = found.is_empty().then(|| program::find(&server, None, None));
+                // A program that answered too late the first time may answer now.
+                let missing = missing.and_then(|one| one.map(|it| found.push(it.into())).err());
                 Listed {
                     name,
                     title: server.title().to_owned(),
                     variants: server.variants().map(str::to_owned).collect(),
-                    missing: missing.and_then(Result::err),
+                    missing,
                     found,
                     sources: server.sources().map(ToString::to_string).collect(),
                     kinds: server.sources().map(Source::kind).collect(),
@@ -192,6 +194,34 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// It was listed with neither a version nor a reason.
+    #[test]
+    fn a_program_that_answers_only_the_second_time_is_listed_with_its_version() {
+        let library = tempfile::tempdir().unwrap();
+        let folder = library.path().join("late");
+        std::fs::create_dir(&folder).unwrap();
+        let asked = library.path().join("asked");
+        let script = format!(
+            "test -e {0} && echo late 1.2 || (touch {0} && false)",
+            asked.display()
+        );
+        let text = format!(
+            "title = \"Late\"\nprograms = [\"sh\"]\ninstall = []\nconfig = \"c\"\n\
+             [version]\ncommand = [\"{{{{ binary }}}}\", \"-c\", \"{script}\"]\n\
+             pattern = 'late ([0-9.]+)'\n[start]\ncommand = [\"true\"]\n\
+             [stop]\nsignal = \"TERM\"\ngrace_ms = 1\n[templates.default]\n"
+        );
+        std::fs::write(folder.join("server.toml"), text).unwrap();
+        let servers = Servers::new(Some(library.path().to_owned())).asking(Asks::All);
+        let listed = servers.list();
+        let late = listed.iter().find(|it| it.name == "late").unwrap();
+        let versions: Vec<_> = late.found.iter().map(|it| it.version.as_deref()).collect();
+        assert_eq!(
+            (&versions[..], late.missing.is_some()),
+            (&[Some("1.2")][..], false)
+        );
     }
 
     #[test]
