@@ -13,8 +13,9 @@ pub(super) fn find(sections: &[Section], found: &mut Found) {
         for bind in &section.binds {
             for address in bind.addresses.split(',') {
                 let listener = listener(section, bind, address, host.clone());
-                if listener.kind == ListenerKind::Http && found.path.is_none() {
-                    found.path.clone_from(&path);
+                if listener.kind == ListenerKind::Http {
+                    found.path = found.path.take().or_else(|| path.clone());
+                    paths(section).for_each(|path| add(&mut found.paths, path));
                 }
                 add(&mut found.listeners, listener);
             }
@@ -118,6 +119,13 @@ fn way(section: &Section) -> (Option<String>, Option<String>) {
     }
     let ways = section.uses.iter().map(|line| by(section, &line.condition));
     ways.flatten().next().unwrap_or_default()
+}
+
+/// The paths by which requests get to backends.
+fn paths(section: &Section) -> impl Iterator<Item = String> {
+    let ways = section.uses.iter();
+    let paths = ways.filter_map(|line| by(section, &line.condition)?.1);
+    paths.filter(|path| path != "/")
 }
 
 /// Name and path that meet a condition; `None` where it asks for more.

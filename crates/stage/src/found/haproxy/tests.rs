@@ -86,6 +86,16 @@ fn a_name_and_a_path_are_taken_from_the_way_to_a_backend() {
                     use_backend b if api\n",
     );
     assert_eq!(found.path.as_deref(), Some("/api"));
+    // What else is answered is known, where the path that is asked is not.
+    let found = of(
+        "defaults\n mode http\nfrontend a\n bind :80\n acl api path_beg /api\n \
+         use_backend b if api\n use_backend b if { path /shop }\n use_backend b if !api\n \
+         default_backend c\n",
+    );
+    assert_eq!(
+        (found.path, found.paths),
+        (None, vec!["/api".to_owned(), "/shop".to_owned()])
+    );
 }
 
 #[test]
