@@ -11,6 +11,9 @@ const NGINX_CONNECTIONS: u64 = 512;
 /// Status with which nginx refuses what a limit forbids, where its files do not say.
 const NGINX_REFUSES_WITH: u16 = 503;
 
+/// Connections that wait for each worker of Apache's `event`, where its files do not say.
+const APACHE_FACTOR: f64 = 2.0;
+
 /// A statement of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
@@ -54,6 +57,8 @@ impl OwnLimits {
         match facts.server.as_str() {
             "nginx" => nginx(&statements(facts, &[';', '{', '}'])),
             "haproxy" => haproxy(&statements(facts, &[])),
+            "apache" => apache(&statements(facts, &[])),
+            "lighttpd" => lighttpd(&statements(facts, &[])),
             _ => Self::default(),
         }
     }
@@ -130,6 +135,46 @@ fn haproxy(statements: &[Statement]) -> OwnLimits {
     }
 }
 
+/// What `MaxRequestWorkers` comes to: with `event`, each worker has so many more connections that
+/// wait. Other modules hold fewer, so what is more than that is too many for all.
+fn apache(statements: &[Statement]) -> OwnLimits {
+    let number = |names: [&str; 2]| {
+        let said = |one: &&Statement| {
+            let name = one.word(0).unwrap_or_default();
+            names.iter().any(|it| it.eq_ignore_ascii_case(name))
+        };
+        // Of several the last one counts.
+        let one = statements.iter().rev().find(said)?;
+        Some((one.word(1)?.parse::<f64>().ok()?, one.clone()))
+    };
+    let factor = number(["AsyncRequestWorkerFactor", ""]);
+    let each = factor.map_or(APACHE_FACTOR, |(factor, _)| factor) + 1.0;
+    let workers = number(["MaxRequestWorkers", "MaxClients"]);
+    let workers = workers.filter(|(number, _)| *number >= 1.0 && each >= 1.0);
+    OwnLimits {
+        // What is too large for the type is no limit.
+        connections: workers.map(|(number, said)| ((number * each).ceil() as u64, said)),
+        ..OwnLimits::default()
+    }
+}
+
+/// `server.max-connections`, unless several processes have so many each.
+fn lighttpd(statements: &[Statement]) -> OwnLimits {
+    let number = |name: &str| {
+        let texts = statements.iter().filter_map(|one| {
+            let (said, value) = one.text.split_once('=')?;
+            let value = value.trim().trim_matches('"').parse::<u64>().ok()?;
+            (said.trim() == name).then(|| (value, one.clone()))
+        });
+        texts.last()
+    };
+    let is_one = number("server.max-worker").is_none_or(|(workers, _)| workers <= 1);
+    OwnLimits {
+        connections: number("server.max-connections").filter(|_| is_one),
+        ..OwnLimits::default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,6 +211,17 @@ mod tests {
         let (number, said) = limits("haproxy", text).connections.unwrap();
         assert_eq!(number, 50);
         assert!(said.to_string().ends_with("(own.conf:4)"), "{said}");
+        let text = "MaxRequestWorkers 50\n<IfModule mpm_event_module>\n maxrequestworkers 20\n";
+        let (number, said) = limits("apache", text).connections.unwrap();
+        assert_eq!(number, 60);
+        assert_eq!(said.to_string(), "`maxrequestworkers 20` (own.conf:3)");
+        let text = "MaxClients 8\nAsyncRequestWorkerFactor 0\n";
+        assert_eq!(limits("apache", text).connections.map(|it| it.0), Some(8));
+        let text = "server.max-connections=100\nserver.max-worker = 1\n";
+        let (number, said) = limits("lighttpd", text).connections.unwrap();
+        assert_eq!((number, said.place.as_deref()), (100, Some("own.conf:1")));
+        let text = "server.max-connections = 100\nserver.max-worker = 2\n";
+        assert_eq!(limits("lighttpd", text), OwnLimits::default());
         assert_eq!(limits("caddy", "maxconn 3"), OwnLimits::default());
         assert_eq!(
             limits("nginx", " ;{}\n#"),
