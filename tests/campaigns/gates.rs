@@ -365,3 +365,34 @@ fn a_record_is_not_compared_with_itself() {
     });
     compare("later", &[]).expect(0);
 }
+
+/// Thirteen failures in a file for CI went with exit code 0.
+#[test]
+fn failures_in_a_file_for_ci_never_go_with_exit_code_0() {
+    let race: &[&str] = &["race", "nginx", "caddy", "--out", "record"];
+    let quick: &[&str] = &["run", "quick", "--rounds", "1", "--out", "record"];
+    let mut counts = Vec::new();
+    for (machine, asked) in [
+        ("", race),
+        ("", quick),
+        ("server.machine.other_load = 0.2", race),
+        ("server.answer.wrong = \"after\"", quick),
+        ("contender.caddy.failing = { reset = 0.5 }", race),
+        ("contender.caddy.fate.fails = \"out of mustard\"", race),
+        ("server.fate.fails = \"out of mustard\"", quick),
+    ] {
+        let scene = Scene::of(machine);
+        for command in [
+            asked,
+            &["report", "record"],
+            &["compare", "record", "record", "--gate", "rate=5%"],
+        ] {
+            let ran = scene.run(&[command, &["--format", "junit"]].concat());
+            let failures = ran.stdout.matches("<failure").count();
+            assert!(failures == 0 || ran.code != Some(0), "{machine}: {ran:#?}");
+            counts.push(failures);
+        }
+    }
+    assert!(counts.iter().any(|count| *count >= 13), "{counts:?}");
+    assert!(counts.contains(&0), "{counts:?}");
+}
