@@ -62,7 +62,7 @@ pub(super) fn carry_out(command: MeasureCommand) -> anyhow::Result<u8> {
         MeasureCommand::Find(flags) => find::carry_out(&flags),
         MeasureCommand::Overload(flags) => overload::carry_out(&flags),
         MeasureCommand::Load(flags) if flags.hosts.are_given() => load_together::carry_out(*flags),
-        MeasureCommand::Load(flags) => load::carry_out(&flags.load),
+        MeasureCommand::Load(flags) => load::carry_out(flags.load),
     }
 }
 

@@ -101,7 +101,10 @@ const REQUEST: [(&str, Means); 24] = [
     ),
     (
         "L location redirect redirects max-redirs follow-redirects",
-        Instead("redirects are not followed: give the URL to which they lead"),
+        Instead(
+            "redirects are not followed: give the URL to which they lead; --follow of `load` asks \
+             for it before a load",
+        ),
     ),
 ];
 

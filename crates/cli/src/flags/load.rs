@@ -146,6 +146,12 @@ pub(crate) struct RequestFlags {
     #[arg(long = "urls", value_name = "FILE", conflicts_with_all = ["urls", "har"],
           hide_short_help = true)]
     pub(crate) list: Option<PathBuf>,
+    /// Before the load, ask each URL once, and load what it redirects to
+    ///
+    /// One redirect is followed, and none during the load. For GET and HEAD alone.
+    #[arg(long, conflicts_with_all = ["list", "har", "hosts", "generators"],
+          hide_short_help = true)]
+    pub(crate) follow: bool,
     /// How often each URL is requested, relative to the others, such as 9,1
     #[arg(long, value_name = "N,...", value_delimiter = ',', conflicts_with_all = ["list", "har"],
           value_parser = whole::<u32>(1, 1_000_000), hide_short_help = true)]

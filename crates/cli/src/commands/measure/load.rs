@@ -21,6 +21,7 @@ use crate::metrics::{Endpoint, LoadMetrics};
 use crate::{exit, output};
 
 pub(super) mod address;
+mod follow;
 mod live;
 mod log;
 mod refuse;
@@ -39,8 +40,13 @@ const COUNT_DURATION_MAX: Duration = Duration::from_secs(600);
 /// One body in so many is compared byte by byte.
 const CHECK_ONE_IN: u32 = 64;
 
-pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
-    let spec = spec(flags)?;
+pub(crate) fn carry_out(mut flags: LoadFlags) -> anyhow::Result<u8> {
+    let mut spec = spec(&flags)?;
+    if flags.request.follow {
+        flags.amount.urls = follow::urls(&spec, &flags)?;
+        spec = self::spec(&flags)?;
+    }
+    let flags = &flags;
     refuse::files_that_cannot_be_written(&flags.print)?;
     refuse::conditions_without_an_answer(flags, &spec)?;
     if let Some(note) = refuse::crowded_threads(flags) {
@@ -63,11 +69,7 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     let result = bakeoff_load::run(&spec, &control);
     live.finish();
     drop(serving);
-    let mut result = result.map_err(|error| match error {
-        LoadError::Shortage(shortage) => exit::usage(shortage),
-        LoadError::Tls(setup) => exit::usage(setup),
-        other => anyhow::Error::new(other),
-    })?;
+    let mut result = result.map_err(not_loaded)?;
     if !flags.print.show_secrets {
         Redaction::default().hide_in_load(&mut result);
     }
@@ -90,6 +92,14 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     say_what_is_missing(&flags.amount, &result);
     say_why_not_valid(&result, code);
     Ok(code)
+}
+
+fn not_loaded(error: LoadError) -> anyhow::Error {
+    match error {
+        LoadError::Shortage(shortage) => exit::usage(shortage),
+        LoadError::Tls(setup) => exit::usage(setup),
+        other => anyhow::Error::new(other),
+    }
 }
 
 /// Prints a result, or writes it where the flags say.
