@@ -150,6 +150,8 @@ fn is_plain(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use bakeoff_plan::Protocol;
 
     use super::*;
@@ -200,6 +202,9 @@ mod tests {
     #[test]
     fn a_program_that_answers_only_the_second_time_is_listed_with_its_version() {
         let library = tempfile::tempdir().unwrap();
+        // As root it is asked as nobody.
+        let everyone = std::fs::Permissions::from_mode(0o777);
+        std::fs::set_permissions(library.path(), everyone).unwrap();
         let folder = library.path().join("late");
         std::fs::create_dir(&folder).unwrap();
         let asked = library.path().join("asked");
