@@ -286,6 +286,7 @@ impl Workload {
             false => 1,
         };
         let mut numbers = vec![1, 2.min(last), last.div_ceil(2), last];
+        numbers.sort_unstable();
         numbers.dedup();
         let numbers = numbers.into_iter();
         numbers
