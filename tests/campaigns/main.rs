@@ -64,4 +64,5 @@ mod share;
 mod site;
 mod support;
 mod timed;
+mod varied;
 mod verify;

@@ -290,8 +290,8 @@ const NOT_EQUAL: &str = "
 The number of workers of different servers only differs: one server may do with a thread what
 another does with a process. Redirects, error pages with status 200 and wrong bodies fail a trial
 before its load, with the answer that came. Not seen: a log to a socket, buffering inside a
-server, resumption (the engine offers none), and the processors that a runtime such as Go's limits
-itself to.
+server, resumption where clients offer it (a record counts resumed handshakes), and the processors
+that a runtime such as Go's limits itself to.
 ";
 
 fn equal_work(page: &mut String) {

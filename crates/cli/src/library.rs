@@ -212,7 +212,9 @@ impl Library for Folder {
     fn workload_folder(&self, name: &str) -> PathBuf {
         let own = self.own_file("workloads", name);
         let folder = own.and_then(|path| path.parent().map(Path::to_owned));
-        folder.unwrap_or_default()
+        // What is named there is read by others, too.
+        let absolute = |folder| std::path::absolute(&folder).unwrap_or(folder);
+        folder.map(absolute).unwrap_or_default()
     }
 
     /// A plan that somebody else wrote must not put any file of this machine into a record.

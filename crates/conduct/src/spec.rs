@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bakeoff_load::{
-    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Request, Speaking,
-    Target, Threads, TlsSettings, TlsVersions, Trust, Waiting,
+    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, ProxyVersion,
+    Request, Speaking, Target, Threads, TlsSettings, TlsVersions, Trust, Waiting,
 };
-use bakeoff_plan::{Connections, Cut, RateShape, Workload, with_user_agent};
+use bakeoff_plan::{Client, Connections, Cut, RateShape, Resumption, Workload, with_user_agent};
 
 use crate::answers::Encoded;
 use crate::generators::{LoadOrder, Reached};
@@ -55,6 +55,10 @@ pub(crate) fn spec_of(order: &LoadOrder<'_>, threads: Threads) -> Result<LoadSpe
                 Connections::New => Some(1),
                 Connections::Requests(requests) => Some(requests),
             },
+            proxy_protocol: workload.client.proxy_protocol.map(|version| match version {
+                bakeoff_plan::ProxyVersion::V1 => ProxyVersion::V1,
+                bakeoff_plan::ProxyVersion::V2 => ProxyVersion::V2,
+            }),
             ..ConnectionUse::default()
         },
         threads,
@@ -72,7 +76,7 @@ pub(crate) fn spec_of(order: &LoadOrder<'_>, threads: Threads) -> Result<LoadSpe
 }
 
 fn speaking(workload: &Workload, server: &Reached) -> Speaking {
-    let tls = tls(server);
+    let tls = tls(server, &workload.client);
     match workload.protocol {
         bakeoff_plan::Protocol::H1 => Speaking::H1 { tls: None },
         bakeoff_plan::Protocol::H1Tls => Speaking::H1 { tls: Some(tls) },
@@ -97,6 +101,8 @@ fn exchanges(
         // An answer to HEAD has the other's headers, and no body.
         let right_body = wire_body.or_else(|| asked.expect.body_bytes());
         let right_body = right_body.filter(|_| asked.method != "HEAD").map(Arc::from);
+        // Results are of all variants together.
+        let mut name = asked.name();
         for number in 1..=u64::from(variants) {
             let filled = match cut.varies() {
                 true => Cow::Owned(asked.filled(values.variant(cut, index, number))),
@@ -105,8 +111,7 @@ fn exchanges(
             let made = exchange(workload, &filled, host);
             let made = made.map_err(|cause| format!("`{}`: {cause}", asked.name()))?;
             exchanges.push(Exchange {
-                // Results are of all variants together.
-                name: (number == 1).then(|| asked.name()).unwrap_or_default(),
+                name: std::mem::take(&mut name),
                 body: right_body.clone(),
                 ..made
             });
@@ -165,7 +170,8 @@ fn target(workload: &Workload, server: &Reached) -> Target {
 }
 
 /// TLS as the preflight spoke it: one application protocol, and no more trust than needed.
-fn tls(server: &Reached) -> TlsSettings {
+fn tls(server: &Reached, client: &Client) -> TlsSettings {
+    let certificate = client.certificate.as_ref();
     TlsSettings {
         server_name: Some(server.host.as_deref().unwrap_or(SERVER_NAME).to_owned()),
         trust: server
@@ -175,9 +181,9 @@ fn tls(server: &Reached) -> TlsSettings {
         versions: TlsVersions::Both,
         ciphers: Vec::new(),
         groups: Vec::new(),
-        resumption: false,
-        early_data: false,
-        client_certificate: None,
+        resumption: client.resumption == Resumption::Tickets,
+        early_data: client.early_data,
+        client_certificate: certificate.map(|it| (it.chain.clone(), it.key.clone())),
     }
 }
 

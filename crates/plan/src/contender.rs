@@ -253,12 +253,12 @@ impl Contender {
 }
 
 impl Plan {
-    /// Puts down in the workloads what a reader should know of the contenders. What is there
-    /// already is not put down again.
+    /// Puts down in the workloads what a reader should know of the contenders, and of clients. What
+    /// is there already is not put down again.
     pub fn note_contenders(&mut self) {
         let notes: Vec<String> = self.contenders.iter().filter_map(Contender::note).collect();
         for workload in &mut self.workloads {
-            for note in &notes {
+            for note in notes.iter().chain(&workload.client.note()) {
                 if !workload.notes.contains(note) {
                     workload.notes.push(note.clone());
                 }

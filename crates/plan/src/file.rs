@@ -29,8 +29,9 @@ pub(crate) use overload::OverloadTable;
 pub(crate) use search::SearchTable;
 pub use workload::LogFormat;
 pub(crate) use workload::{
-    AnswersName, AnyBody, BodyTable, ConnectionsName, ExpectTable, GeneratedTable, ReplayTable,
-    RequestTable, ServedFileTable, ValuesTable, WorkloadFile, default_method, default_path,
+    AnswersName, AnyBody, BodyTable, ClientTable, ConnectionsName, ExpectTable, GeneratedTable,
+    ReplayTable, RequestTable, ServedFileTable, ValuesTable, WorkloadFile, default_method,
+    default_path,
 };
 
 /// The JSON Schema of a plan file, as indented text.

@@ -9,6 +9,7 @@
 //! A pure crate: it reads no files and no clock. Text goes in, and ready values come out.
 
 mod change;
+mod client;
 mod contender;
 mod course;
 mod model;
@@ -57,6 +58,7 @@ mod timed;
 
 pub use ascii::{ascii_authority, encoded_target};
 pub use change::Change;
+pub use client::{Client, ClientCertificate, ProxyVersion, Resumption};
 pub use contender::*;
 pub use contenders::RESERVED;
 pub use course::{Budget, CONTROL_FROM, CompareMode, REPEAT_FROM, References, Until};

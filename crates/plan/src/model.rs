@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::client::Client;
 use crate::contender::Contender;
 use crate::course::{Budget, CompareMode, References, Until};
 use crate::demand::Demand;
@@ -93,6 +94,9 @@ pub struct Workload {
     pub requests: Requests,
     /// How long a connection is used.
     pub connections: Connections,
+    /// How clients set it up.
+    #[serde(default, skip_serializing_if = "Client::is_plain")]
+    pub client: Client,
     /// What placeholders in them stand for; `None` where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<Values>,

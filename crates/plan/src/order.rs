@@ -210,6 +210,9 @@ pub fn why_no_references(workload: &Workload) -> Option<&'static str> {
     {
         return Some("they compress nothing");
     }
+    if workload.client.proxy_protocol.is_some() {
+        return Some("they read no PROXY header");
+    }
     match requests.one_answer() {
         None => Some("they have one answer, and its requests expect several"),
         Some(answer) if answer.body.is_none() => Some("it does not say what a right body is"),

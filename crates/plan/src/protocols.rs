@@ -63,6 +63,7 @@ pub(crate) fn over(workload: &Workload, protocol: Protocol) -> Result<Workload, 
 
 /// Whether `protocol` can carry what `workload` sends.
 pub(crate) fn travels(workload: &Workload, protocol: Protocol) -> Result<(), Fault> {
+    workload.client.suits(protocol)?;
     if matches!(protocol, Protocol::H1 | Protocol::H1Tls) {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::check::check;
+use crate::client::{client, client_table};
 use crate::demand::{Demand, demand_table, resolve_demand};
 use crate::error::PlanError;
 use crate::file::{
@@ -93,6 +94,7 @@ pub(crate) fn resolve_workload(
             fix: "expect one status and body of all of them, or make a workload of each".to_owned(),
         });
     }
+    let client = client(&surroundings, table.client.as_ref())?;
     let values = values(&surroundings, &requests, &table.values)?;
     let workload = Workload {
         name: table.name.clone(),
@@ -101,6 +103,7 @@ pub(crate) fn resolve_workload(
         protocol,
         requests,
         connections: connections(source, path, table)?,
+        client,
         values,
         files,
         proxied: table.proxied,
@@ -197,6 +200,7 @@ pub(crate) fn workload_table(workload: &Workload) -> WorkloadFile {
         headers: None,
         connections,
         requests_per_connection,
+        client: client_table(&workload.client),
         proxied: workload.proxied,
         origin: workload.origin.as_ref().map(demand_table),
         expect: None,

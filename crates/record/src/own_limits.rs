@@ -161,12 +161,11 @@ fn apache(statements: &[Statement]) -> OwnLimits {
 /// `server.max-connections`, unless several processes have so many each.
 fn lighttpd(statements: &[Statement]) -> OwnLimits {
     let number = |name: &str| {
-        let texts = statements.iter().filter_map(|one| {
+        statements.iter().rev().find_map(|one| {
             let (said, value) = one.text.split_once('=')?;
             let value = value.trim().trim_matches('"').parse::<u64>().ok()?;
             (said.trim() == name).then(|| (value, one.clone()))
-        });
-        texts.last()
+        })
     };
     let is_one = number("server.max-worker").is_none_or(|(workers, _)| workers <= 1);
     OwnLimits {

@@ -16,7 +16,7 @@ use rustix::process::Pid;
 use crate::between;
 use crate::command;
 use crate::error::{Cause, StageError};
-use crate::fetch::{Answer, Expectation, Trust};
+use crate::fetch::{Answer, Approach, Expectation};
 use crate::host;
 use crate::kept::{Gone, Kept};
 use crate::listeners::{self, Transport};
@@ -233,7 +233,8 @@ impl Stage {
         }
         let host = contender.host.clone().or_else(|| named(running));
         let first = workload.requests.first();
-        let expectation = Expectation::of(first, workload.protocol, Trust::Anything, host.clone());
+        let approach = Approach::by(host, &workload.client);
+        let expectation = Expectation::of(first, workload.protocol, &approach);
         // What was made fresh may still be starting.
         let within = if running.fresh.is_empty() {
             Duration::ZERO
@@ -264,8 +265,7 @@ impl Stage {
                 file: surroundings.log_folder.join("server.log"),
                 from: 0,
             },
-            trust: Trust::Anything,
-            host,
+            approach,
             reload_signal: None,
             settings: BTreeMap::new(),
             ending: Ending {

@@ -13,7 +13,7 @@ use bakeoff_record::{ServerFacts, Step, shell_word};
 
 use crate::bounded::{self, Question};
 use crate::error::{Cause, StageError};
-use crate::fetch::{Expectation, Trust};
+use crate::fetch::{Approach, Expectation};
 use crate::kept::{Kept, Order};
 use crate::listeners::Transport;
 use crate::listening::free_port_at;
@@ -273,12 +273,11 @@ impl Starting<'_> {
                 ..request
             };
         }
-        Expectation::of(
-            &request,
-            protocol,
-            Trust::Anything,
-            self.contender.host.clone(),
-        )
+        Expectation::of(&request, protocol, &self.approach())
+    }
+
+    fn approach(&self) -> Approach {
+        Approach::by(self.contender.host.clone(), &self.workload.client)
     }
 
     fn into_running(self, started: Started, folder: TrialFolder) -> Running {
@@ -303,8 +302,7 @@ impl Starting<'_> {
                 file: self.surroundings.log_folder.join("server.log"),
                 from: ready.log_from,
             },
-            trust: Trust::Anything,
-            host: self.contender.host.clone(),
+            approach: self.approach(),
             reload_signal: None,
             settings: BTreeMap::new(),
             ending: Ending {

@@ -14,6 +14,7 @@ mod h2;
 mod h3;
 mod hint;
 mod message;
+mod proxy;
 mod repeat;
 mod stream;
 mod trust;
@@ -22,7 +23,7 @@ use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::{Encoding, Protocol, Request, SentBody, with_user_agent};
+use bakeoff_plan::{Client, Encoding, Protocol, Request, SentBody, with_user_agent};
 use bakeoff_record::{AnswerCheck, Negotiated, When};
 
 use crate::certificates::NAMES;
@@ -49,9 +50,29 @@ pub(crate) struct Expectation {
     /// The body of the right answer, decoded; `None` where any is.
     body: Option<Vec<u8>>,
     protocol: Protocol,
-    trust: Trust,
-    /// Name that the server is asked by instead of its address.
-    host: Option<String>,
+    approach: Approach,
+}
+
+/// How a server is asked, whatever the request.
+#[derive(Debug, Clone)]
+pub(crate) struct Approach {
+    /// What its certificate must lead to.
+    pub(crate) trust: Trust,
+    /// Name that it is asked by instead of its address.
+    pub(crate) host: Option<String>,
+    /// How a connection is set up.
+    pub(crate) client: Client,
+}
+
+impl Approach {
+    /// Of a server whose certificate may be any.
+    pub(crate) fn by(host: Option<String>, client: &Client) -> Self {
+        Self {
+            trust: Trust::Anything,
+            host,
+            client: client.clone(),
+        }
+    }
 }
 
 /// An answer as it came.
@@ -84,20 +105,14 @@ struct Sent<'a> {
 }
 
 impl Expectation {
-    pub(crate) fn of(
-        request: &Request,
-        protocol: Protocol,
-        trust: Trust,
-        host: Option<String>,
-    ) -> Self {
+    pub(crate) fn of(request: &Request, protocol: Protocol, approach: &Approach) -> Self {
         Self {
             request: request.clone(),
             headers: with_user_agent(&request.headers),
             sent: request.body.as_ref().map(|body| body.content.bytes()),
             body: request.expect.body_bytes(),
             protocol,
-            trust,
-            host,
+            approach: approach.clone(),
         }
     }
 
@@ -117,7 +132,7 @@ impl Expectation {
     fn exchange(&self, address: SocketAddr, end: Instant) -> io::Result<Answer> {
         let asked = self.asked(address);
         if self.protocol.is_h3() {
-            return h3::ask(address, &asked, &self.trust, 1, end).map(|(answer, _)| answer);
+            return h3::ask(address, &asked, &self.approach, 1, end).map(|(answer, _)| answer);
         }
         let mut stream = self.connect(address, end)?;
         let negotiated = stream.negotiated(self.protocol);
@@ -138,7 +153,11 @@ impl Expectation {
         let is_closed = matches!(cause.kind(), ConnectionReset | UnexpectedEof);
         let speaks_tls = || {
             let name = self.server_name();
-            Stream::connect(address, Protocol::H1Tls, &Trust::Anything, name, end).is_ok()
+            let approach = Approach {
+                trust: Trust::Anything,
+                ..self.approach.clone()
+            };
+            Stream::connect(address, Protocol::H1Tls, &approach, name, end).is_ok()
         };
         if is_closed && !self.protocol.is_secure() && speaks_tls() {
             let message = "it speaks TLS here: use https, or --protocol h1-tls";
@@ -149,17 +168,27 @@ impl Expectation {
 
     /// A connection over TCP.
     fn connect(&self, address: SocketAddr, end: Instant) -> io::Result<Stream> {
-        Stream::connect(address, self.protocol, &self.trust, self.server_name(), end)
+        Stream::connect(
+            address,
+            self.protocol,
+            &self.approach,
+            self.server_name(),
+            end,
+        )
     }
 
     fn server_name(&self) -> &str {
-        self.host.as_deref().unwrap_or(NAMES[0])
+        self.approach.host.as_deref().unwrap_or(NAMES[0])
     }
 
     fn asked(&self, address: SocketAddr) -> Asked<'_> {
         Asked {
             method: &self.request.method,
-            authority: self.host.clone().unwrap_or_else(|| address.to_string()),
+            authority: self
+                .approach
+                .host
+                .clone()
+                .unwrap_or_else(|| address.to_string()),
             path: &self.request.path,
             headers: &self.headers,
             secure: self.protocol.is_secure(),
@@ -333,7 +362,11 @@ mod tests {
                     [expect]\nencoding = \"gzip\"\ntext = \"hello\"\n";
         let workload = bakeoff_plan::parse_workload(text, "w").unwrap();
         let request = workload.requests.first();
-        let expectation = Expectation::of(request, workload.protocol, Trust::Anything, None);
+        let expectation = Expectation::of(
+            request,
+            workload.protocol,
+            &Approach::by(None, &Client::default()),
+        );
         let zipped = |text: &str| {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
             encoder.write_all(text.as_bytes()).unwrap();

@@ -32,6 +32,7 @@ pub(crate) fn workload(name: &str, protocol: Protocol) -> Workload {
         }
         .into(),
         connections: Connections::default(),
+        client: bakeoff_plan::Client::default(),
         values: None,
         files: Vec::new(),
         proxied: false,

@@ -21,7 +21,7 @@ use crate::certificates::CertificateFiles;
 use crate::configuration::Configuration;
 use crate::contacts::Contacts;
 use crate::error::{Cause, StageError};
-use crate::fetch::{Expectation, Trust};
+use crate::fetch::{Approach, Expectation, Trust};
 use crate::files;
 use crate::installed::Installed;
 use crate::kept::{Kept, Order};
@@ -73,16 +73,7 @@ pub struct Prepared {
     /// The port in the configuration, when bakeoff chose it.
     port: Option<u16>,
     start: Start,
-    asked: Asked,
-}
-
-/// How it is asked.
-#[derive(Debug)]
-struct Asked {
-    /// What its certificate leads to, where it was given one.
-    trust: Trust,
-    /// By which name, where that matters.
-    host: Option<String>,
+    asked: Approach,
 }
 
 /// How a server is started.
@@ -94,15 +85,6 @@ struct Start {
     unset: Vec<String>,
     /// Whom it runs as, and with it its check; `None` for bakeoff's own user.
     user: Option<User>,
-}
-
-impl Asked {
-    fn by(host: Option<String>) -> Self {
-        Self {
-            trust: Trust::Anything,
-            host,
-        }
-    }
 }
 
 impl Start {
@@ -172,7 +154,7 @@ impl Prepared {
             configuration,
             port: None,
             start: Start::by(user),
-            asked: Asked::by(host),
+            asked: Approach::by(host, &workload.client),
         };
         prepared.make_files()?;
         // A file of the user's own may speak TLS beside what is asked.
@@ -236,8 +218,7 @@ impl Prepared {
         let expectation = Expectation::of(
             self.workload.requests.first(),
             self.workload.protocol,
-            self.asked.trust.clone(),
-            self.asked.host.clone(),
+            &self.asked,
         );
         let awaited = Awaited {
             expectation: &expectation,
@@ -313,8 +294,7 @@ impl Prepared {
                 file: log,
                 from: ready.log_from,
             },
-            trust: self.asked.trust,
-            host: self.asked.host,
+            approach: self.asked,
             reload_signal: description.reload.map(|reload| reload.signal),
             settings: description.settings,
             ending: Ending {
@@ -401,6 +381,9 @@ impl Prepared {
         variables.set("tls", self.workload.protocol.is_secure());
         variables.set("h2", self.workload.protocol.is_h2());
         variables.set("h3", self.workload.protocol.is_h3());
+        let client = &self.workload.client;
+        variables.set("shows_certificate", client.certificate.is_some());
+        variables.set("sends_proxy", client.proxy_protocol.is_some());
         self.shared.listening.set_variables(variables);
         variables.set("binary", text(&self.program.path));
         variables.set("build", program::build(&self.server, &self.program.path));

@@ -12,7 +12,7 @@ use crate::already::Held;
 use crate::contacts::Contacts;
 use crate::crew::{self, Sizes};
 use crate::error::{Cause, StageError};
-use crate::fetch::{Expectation, Trust};
+use crate::fetch::{Approach, Expectation, Trust};
 use crate::kept::Gone;
 use crate::listeners;
 use crate::listening::LOOPBACK;
@@ -30,10 +30,7 @@ pub struct Running {
     /// Status of its first answer, where that was to the workload's first request.
     pub(crate) first_status: Option<u16>,
     pub(crate) log: Log,
-    /// What its certificate leads to.
-    pub(crate) trust: Trust,
-    /// Name that it is asked by instead of its address.
-    pub(crate) host: Option<String>,
+    pub(crate) approach: Approach,
     pub(crate) reload_signal: Option<String>,
     pub(crate) settings: BTreeMap<String, String>,
     pub(crate) ending: Ending,
@@ -214,7 +211,7 @@ impl Running {
     /// The authority that its certificate leads to, as a PEM file; `None` when it brought its
     /// own certificate, or none.
     pub fn authority(&self) -> Option<&Path> {
-        match &self.trust {
+        match &self.approach.trust {
             Trust::Authority(file) => Some(file),
             Trust::Anything => None,
         }
@@ -222,7 +219,7 @@ impl Running {
 
     /// The name that it is asked by, in `Host` and over TLS in SNI, instead of its address.
     pub fn host(&self) -> Option<&str> {
-        self.host.as_deref()
+        self.approach.host.as_deref()
     }
 
     /// Status of the answer by which it was found ready, where that was to the workload's first
@@ -243,8 +240,7 @@ impl Running {
         when: When,
         within: Duration,
     ) -> Result<Fetched, StageError> {
-        let host = self.host.clone();
-        let expectation = Expectation::of(request, protocol, self.trust.clone(), host);
+        let expectation = Expectation::of(request, protocol, &self.approach);
         let step = if when == When::After {
             Step::CheckAgain
         } else {
@@ -290,8 +286,8 @@ impl Running {
             work.unknown.insert("crew".to_owned(), why_unseen.clone());
         }
         let before = self.written();
-        let (first, host) = (workload.requests.first(), self.host.clone());
-        let expectation = Expectation::of(first, workload.protocol, self.trust.clone(), host);
+        let first = workload.requests.first();
+        let expectation = Expectation::of(first, workload.protocol, &self.approach);
         let repeat = || expectation.repeat(self.address, requests, OBSERVE_LIMIT);
         match self.watched(repeat) {
             Ok(repeated) => {

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::{CertificateKey, Contender, ServerChoice, Workload};
+use bakeoff_plan::{CertificateKey, Client, Contender, ServerChoice, Workload};
 use bakeoff_record::{ServerFacts, Step, private_folder, write_private};
 
 use crate::certificates::Certificates;
 use crate::cgroup::{CgroupKind, Cgroups};
 use crate::error::{Cause, StageError};
-use crate::fetch::Trust;
+use crate::fetch::{Approach, Trust};
 use crate::host::{self, Keepers};
 use crate::kept::{Kept, Order};
 use crate::listening::Listening;
@@ -255,8 +255,10 @@ impl Stage {
                 file: helper.log.clone(),
                 from: log_from,
             },
-            trust,
-            host: None,
+            approach: Approach {
+                trust,
+                ..Approach::by(None, &Client::default())
+            },
             reload_signal: None,
             settings: BTreeMap::new(),
             ending: Ending {

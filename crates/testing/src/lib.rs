@@ -234,6 +234,7 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
         }
         .into(),
         connections: Connections::default(),
+        client: bakeoff_plan::Client::default(),
         values: None,
         files: vec![ServedFile {
             path: "index.html".into(),

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::header::HeaderText;
+use crate::client::{ProxyVersion, Resumption};
 use crate::demand::OriginTable;
 use crate::model::{ContentKind, Encoding, Protocol};
 
@@ -52,6 +53,9 @@ pub(crate) struct WorkloadFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [100]))]
     pub(crate) requests_per_connection: Option<u32>,
+    /// How clients set their connections up: certificate, resumption, 0-RTT, PROXY header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) client: Option<ClientTable>,
     /// Whether the answer comes from the built-in upstream behind the server.
     #[serde(default)]
     #[schemars(extend("examples" = [true]))]
@@ -113,6 +117,34 @@ pub(crate) struct RequestTable {
     /// What a right answer is; without it, what the contenders answer first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expect: Option<ExpectTable>,
+}
+
+/// How clients set their connections up.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClientTable {
+    /// PEM file with a certificate that clients show, and with its key where `key` names no other;
+    /// relative to the folder of the file that this stands in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["client.pem"]))]
+    pub(crate) certificate: Option<String>,
+    /// PEM file with the key of `certificate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["client.key"]))]
+    pub(crate) key: Option<String>,
+    /// Whether a new connection resumes an earlier one's session.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["tickets"]))]
+    pub(crate) resumption: Resumption,
+    /// Whether requests are sent before a resumed handshake ends (0-RTT); only over HTTP/3. A
+    /// server may see such a request twice.
+    #[serde(default)]
+    #[schemars(extend("examples" = [true]))]
+    pub(crate) early_data: bool,
+    /// Version of the PROXY protocol's header that begins a connection; without it, none is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["v1"]))]
+    pub(crate) proxy_protocol: Option<ProxyVersion>,
 }
 
 /// Values for placeholders. Rows are taken one after the other, and then again.

@@ -7,14 +7,18 @@ use bakeoff_plan::{
     Arrival, Budget, Builtin, CertificateKey, Changing, CompareMode, ConfigSource, Connect,
     Connections, Contender, Content, ContentKind, Cpus, Delay, Demand, Encoding, Expected, KnownBy,
     Library, Load, LoadModel, Overload, OwnAnswer, OwnCommand, Pinning, Plan, Protocol, Readiness,
-    References, Replacement, Request, RequestBody, Requests, RunningUrl, Search, SentBody,
-    ServedFile, ServerChoice, SlowBody, StopSignal, Stopping, Until, Url, Workload, builtin_plan,
-    goals, parse, trials,
+    References, Replacement, Request, RequestBody, Requests, Resumption, RunningUrl, Search,
+    SentBody, ServedFile, ServerChoice, SlowBody, StopSignal, Stopping, Until, Url, Workload,
+    builtin_plan, goals, parse, trials,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::subsequence;
+
+mod client;
+
+use client::client;
 
 struct Nothing;
 
@@ -257,13 +261,20 @@ fn workload(index: usize) -> impl Strategy<Value = Workload> {
     (
         ("[a-z0-9._-]{0,9}", any::<String>()),
         vec(request(), 1..4),
-        connections(),
+        (connections(), client()),
         files,
         option::of(option::of(demand())),
         0..Protocol::ALL.len(),
     )
         .prop_map(
-            move |((name, description), mut requests, connections, files, proxied, protocol)| {
+            move |(
+                (name, description),
+                mut requests,
+                (connections, mut client),
+                files,
+                proxied,
+                protocol,
+            )| {
                 let numbered = files.into_iter().enumerate();
                 let file = |(at, (path, content))| ServedFile {
                     path: format!("{at}/{path}"),
@@ -273,6 +284,11 @@ fn workload(index: usize) -> impl Strategy<Value = Workload> {
                 for body in requests.iter_mut().filter_map(|each| each.body.as_mut()) {
                     body.chunked &= matches!(protocol, Protocol::H1 | Protocol::H1Tls);
                 }
+                if !protocol.is_secure() {
+                    (client.certificate, client.resumption) = (None, Resumption::None);
+                }
+                client.early_data = client.resumption == Resumption::Tickets && protocol.is_h3();
+                client.proxy_protocol = client.proxy_protocol.filter(|_| !protocol.is_h3());
                 let requests = Requests::new(requests).unwrap();
                 // The origin has one answer, so what it cannot give is not proxied.
                 let proxied = proxied.filter(|_| requests.one_answer().is_some());
@@ -287,6 +303,7 @@ fn workload(index: usize) -> impl Strategy<Value = Workload> {
                     notes: Vec::from([String::from("a note")]),
                     requests,
                     connections,
+                    client,
                     values: None,
                     files: numbered.map(file).collect(),
                 }

@@ -161,6 +161,7 @@ fn of_workload(workload: &mut Workload, see: &mut See<'_>) {
         protocol: _,
         requests,
         connections: _,
+        client,
         files,
         proxied: _,
         origin: _,
@@ -180,6 +181,10 @@ fn of_workload(workload: &mut Workload, see: &mut See<'_>) {
     see(Field::Name, name);
     see(Field::Prose, description);
     see(Field::Name, template);
+    if let Some(certificate) = &mut client.certificate {
+        of_path(&mut certificate.chain, see);
+        of_path(&mut certificate.key, see);
+    }
     notes.iter_mut().for_each(|note| see(Field::Prose, note));
     for file in files {
         see(Field::Name, &mut file.path);

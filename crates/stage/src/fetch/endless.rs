@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bakeoff_plan::Protocol;
 
-use super::{Answer, Expectation, Trust};
+use super::{Answer, Approach, Expectation};
 
 /// A frame of HTTP/2: settings that say nothing.
 const SETTINGS: &[u8] = b"\0\0\0\x04\0\0\0\0\0";
@@ -32,7 +32,7 @@ fn server(
 fn ask(protocol: Protocol, address: SocketAddr, limit: Duration) -> io::Result<Answer> {
     let workload = bakeoff_plan::parse_workload("name = \"w\"\n", "w").unwrap();
     let request = workload.requests.first();
-    Expectation::of(request, protocol, Trust::Anything, None).ask(address, limit)
+    Expectation::of(request, protocol, &Approach::by(None, &workload.client)).ask(address, limit)
 }
 
 /// The time of an exchange ends while the server still sends a `piece` every few milliseconds.

@@ -19,8 +19,7 @@ use rustls::pki_types::CertificateDer;
 
 use super::message::{add, answer, body, request};
 use super::stream::LOOK;
-use super::trust::Trust;
-use super::{Answer, Asked, certificate};
+use super::{Answer, Approach, Asked, certificate};
 use crate::host;
 
 type Sender = ::h3::client::SendRequest<h3_quinn::OpenStreams, Bytes>;
@@ -33,7 +32,7 @@ const NO_ERROR: VarInt = VarInt::from_u32(0x100);
 pub(super) fn ask(
     address: SocketAddr,
     asked: &Asked<'_>,
-    trust: &Trust,
+    approach: &Approach,
     times: u32,
     end: Instant,
 ) -> io::Result<(Answer, Option<CertificateFacts>)> {
@@ -41,7 +40,7 @@ pub(super) fn ask(
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let exchange = exchange(address, asked, trust, times);
+        let exchange = exchange(address, asked, approach, times);
         let mut exchange = pin!(tokio::time::timeout_at(end.into(), exchange));
         let mut interruption = pin!(interruption());
         poll_fn(|context| {
@@ -65,10 +64,10 @@ async fn interruption() {
 async fn exchange(
     address: SocketAddr,
     asked: &Asked<'_>,
-    trust: &Trust,
+    approach: &Approach,
     times: u32,
 ) -> io::Result<(Answer, Option<CertificateFacts>)> {
-    let config = QuicClientConfig::try_from(trust.config(b"h3")?).map_err(io::Error::other)?;
+    let config = QuicClientConfig::try_from(approach.config(b"h3")?).map_err(io::Error::other)?;
     let config = quinn::ClientConfig::new(Arc::new(config));
     let any_port = match address {
         SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),

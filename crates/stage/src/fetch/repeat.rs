@@ -31,7 +31,7 @@ impl Expectation {
         let connect = || self.connect(address, end);
         let asked = self.asked(address);
         if self.protocol.is_h3() {
-            let (_, certificate) = h3::ask(address, &asked, &self.trust, times, end)?;
+            let (_, certificate) = h3::ask(address, &asked, &self.approach, times, end)?;
             return Ok(Repeated {
                 connections: 1,
                 certificate,
@@ -83,10 +83,10 @@ mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
 
-    use bakeoff_plan::Protocol;
+    use bakeoff_plan::{Client, Protocol};
 
     use super::*;
-    use crate::fetch::Trust;
+    use crate::fetch::Approach;
 
     /// A server that ends each connection after so many answers, with or without announcing it.
     fn connections(answers: usize, says: bool) -> u32 {
@@ -111,7 +111,11 @@ mod tests {
         });
         let workload = bakeoff_plan::parse_workload("name = \"w\"\n[expect]\ntext = \"hi\"\n", "w");
         let requests = workload.unwrap().requests;
-        let expectation = Expectation::of(requests.first(), Protocol::H1, Trust::Anything, None);
+        let expectation = Expectation::of(
+            requests.first(),
+            Protocol::H1,
+            &Approach::by(None, &Client::default()),
+        );
         let repeated = expectation.repeat(address, 6, Duration::from_secs(10));
         repeated.unwrap().connections
     }

@@ -10,7 +10,7 @@ use bakeoff_record::Negotiated;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConnection, ProtocolVersion, StreamOwned};
 
-use super::trust::Trust;
+use super::{Approach, proxy};
 use crate::host;
 
 /// The longest that a read waits before somebody may end the exchange.
@@ -85,7 +85,7 @@ impl Stream {
     pub(super) fn connect(
         address: SocketAddr,
         protocol: Protocol,
-        trust: &Trust,
+        approach: &Approach,
         server_name: &str,
         end: Instant,
     ) -> io::Result<Self> {
@@ -96,11 +96,15 @@ impl Stream {
         let socket = TcpStream::connect_timeout(&address, left())?;
         socket.set_write_timeout(Some(left()))?;
         let mut socket = Bounded { socket, end };
+        if let Some(version) = approach.client.proxy_protocol {
+            let source = socket.socket.local_addr()?;
+            socket.write_all(&proxy::header(version, source, address))?;
+        }
         if !protocol.is_secure() {
             return Ok(Self::Plain(socket));
         }
         let wanted: &[u8] = if protocol.is_h2() { b"h2" } else { b"http/1.1" };
-        let config = trust.config(wanted)?;
+        let config = approach.config(wanted)?;
         let name = ServerName::try_from(server_name.to_owned()).map_err(io::Error::other)?;
         let mut connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
         while connection.is_handshaking() {

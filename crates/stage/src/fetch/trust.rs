@@ -1,15 +1,19 @@
 //! Whom a fetch believes: the stage's own authority, or anybody.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bakeoff_plan::ClientCertificate;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{default_provider, kx_group};
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+use super::Approach;
 
 /// Whom a fetch believes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +25,7 @@ pub(crate) enum Trust {
     Anything,
 }
 
-impl Trust {
+impl Approach {
     /// A client that offers one application protocol.
     pub(super) fn config(&self, alpn: &[u8]) -> io::Result<Arc<ClientConfig>> {
         // The groups that the load engine offers, so that a check agrees on what a load does.
@@ -32,21 +36,41 @@ impl Trust {
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?;
-        let mut config = match self {
-            Self::Authority(file) => {
+        let builder = match &self.trust {
+            Trust::Authority(file) => {
                 let pem = CertificateDer::from_pem_file(file).map_err(io::Error::other)?;
                 let mut roots = RootCertStore::empty();
                 roots.add(pem).map_err(io::Error::other)?;
-                builder.with_root_certificates(roots).with_no_client_auth()
+                builder.with_root_certificates(roots)
             }
-            Self::Anything => builder
+            Trust::Anything => builder
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(Anybody(provider)))
-                .with_no_client_auth(),
+                .with_custom_certificate_verifier(Arc::new(Anybody(provider.clone()))),
+        };
+        let mut config = match &self.client.certificate {
+            None => builder.with_no_client_auth(),
+            Some(own) => builder.with_client_cert_resolver(shown(own, &provider)?),
         };
         config.alpn_protocols = vec![alpn.to_vec()];
         Ok(Arc::new(config))
     }
+}
+
+/// A certificate of the client's. Whoever asks for it knows whether it is a good one; rustls would
+/// refuse those of version 1.
+fn shown(own: &ClientCertificate, provider: &CryptoProvider) -> io::Result<Arc<SingleCertAndKey>> {
+    let failed = |path: &Path, cause: &dyn std::fmt::Display| {
+        let path = path.display();
+        io::Error::other(format!(
+            "failed to read the client's PEM file {path}: {cause}"
+        ))
+    };
+    let chain = CertificateDer::pem_file_iter(&own.chain).and_then(Iterator::collect);
+    let chain: Vec<_> = chain.map_err(|cause| failed(&own.chain, &cause))?;
+    let key = PrivateKeyDer::from_pem_file(&own.key).map_err(|cause| failed(&own.key, &cause))?;
+    let key = provider.key_provider.load_private_key(key);
+    let key = key.map_err(|cause| failed(&own.key, &cause))?;
+    Ok(Arc::new(CertifiedKey::new(chain, key).into()))
 }
 
 /// Accepts every certificate.

@@ -50,6 +50,9 @@ fn edited(
         ("key", "/t/trial/tls/key.pem"),
         ("certificate_and_key", "/t/trial/tls/both.pem"),
     ];
+    for name in ["shows_certificate", "sends_proxy"] {
+        variables.set(name, false);
+    }
     for (name, value) in usual.iter().chain(own) {
         variables.set(name, *value);
     }
@@ -356,20 +359,6 @@ fn haproxy_listens_on_this_machine_only() {
             "stats socket fd@${NO_SUCH_FD_EXTRA}",
         ],
     );
-}
-
-#[test]
-fn haproxy_takes_certificates_from_where_they_are() {
-    let folder = tempfile::tempdir().unwrap();
-    let certs = folder.path().join("certs");
-    std::fs::create_dir(&certs).unwrap();
-    let line = format!("  bind 127.0.0.1:8081 ssl crt {}", certs.display());
-    check("haproxy", &line, &line);
-    let text = format!(
-        "  crt-base {}\n  bind :8081 ssl crt certs",
-        folder.path().display()
-    );
-    check("haproxy", &text, &line);
 }
 
 #[test]

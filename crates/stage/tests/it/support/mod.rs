@@ -182,6 +182,7 @@ pub(crate) fn workload(name: &str, path: &str, body: &str) -> Workload {
         }
         .into(),
         connections: Connections::default(),
+        client: bakeoff_plan::Client::default(),
         values: None,
         files: Vec::new(),
         proxied: false,

@@ -9,7 +9,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use bakeoff_plan::{ConfigSource, Contender, ServerChoice};
+use bakeoff_plan::{Client, ConfigSource, Contender, ServerChoice};
 use bakeoff_stage::with_leads;
 use serde_json::Value;
 
@@ -84,9 +84,33 @@ impl OwnFolders {
             | StageOrder::Preflight { plan }
             | StageOrder::First { plan, .. } => {
                 plan.contenders.iter_mut().for_each(|it| self.lead_one(it));
+                let clients = plan.workloads.iter_mut().map(|it| &mut it.client);
+                clients.for_each(|it| self.lead_client(it));
             }
-            StageOrder::Start { contender, .. } => self.lead_one(contender),
+            StageOrder::Start {
+                contender,
+                workload,
+                ..
+            } => {
+                self.lead_one(contender);
+                self.lead_client(&mut workload.client);
+            }
             StageOrder::SetUp(_) | StageOrder::OfContestant(_) => {}
+        }
+    }
+
+    fn lead_client(&self, client: &mut Client) {
+        let Some(certificate) = &mut client.certificate else {
+            return;
+        };
+        for path in [&mut certificate.chain, &mut certificate.key] {
+            let here = self.0.iter().find_map(|placed| {
+                let below = path.strip_prefix(&placed.own.folder).ok()?;
+                let mut files = placed.own.files.iter();
+                files.find(|file| file.below == below)?;
+                Some(placed.here.join(below))
+            });
+            *path = here.unwrap_or_else(|| std::mem::take(path));
         }
     }
 

@@ -69,9 +69,9 @@ fn redirect(spec: &LoadSpec, exchange: &Exchange) -> anyhow::Result<Option<Said>
         pacing: Pacing::default(),
         ..spec.clone()
     };
-    let result = bakeoff_load::run(&once, &Control::default().into()).map_err(not_loaded)?;
-    let said = result.observed.said.into_iter();
-    Ok(said.filter(|said| said.target().is_some()).next())
+    let result = bakeoff_load::run(&once, &Control::default()).map_err(not_loaded)?;
+    let mut said = result.observed.said.into_iter();
+    Ok(said.find(|said| said.target().is_some()))
 }
 
 /// Who is sent elsewhere takes no secrets there.

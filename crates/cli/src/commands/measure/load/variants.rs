@@ -42,14 +42,13 @@ pub(super) fn of(
     let expected: Option<Arc<[u8]>> = expected.transpose()?.map(Into::into);
     let mut all = Vec::new();
     for (position, (one, cut)) in asked.requests.iter().zip(&cuts).enumerate() {
+        // Results are of all variants together.
+        let mut name = one.target.url.clone();
         for number in 1..=u64::from(variants) {
             let variant = values.variant(cut, position, number);
             let exchange = exchange(one, &variant, flags, speaking)?;
             all.push(Exchange {
-                // Results are of all variants together.
-                name: (number == 1)
-                    .then(|| one.target.url.clone())
-                    .unwrap_or_default(),
+                name: std::mem::take(&mut name),
                 body: expected.clone(),
                 ..exchange
             });

@@ -1,16 +1,19 @@
 //! The configurations of the user's own that a plan names, for the host that its servers run on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{ConfigSource, Plan, ServerChoice};
-use bakeoff_stage::{Along, Servers};
+use bakeoff_record::read_regular;
+use bakeoff_stage::{Along, Leads, Servers};
 
 use crate::commands::measure::agent::{OwnFile, OwnFolder};
 use crate::{exit, output};
 
 /// Bytes of all files of a plan's configurations.
 const BYTES_MAX: usize = 128 << 20;
+/// Longest PEM file.
+const PEM_BYTES_MAX: u64 = 16 << 20;
 
 /// Folders and the files in them, for `host`. What is not here is on the host.
 pub(super) fn of(
@@ -49,7 +52,38 @@ pub(super) fn of(
             BYTES_MAX >> 20
         )));
     }
-    Ok(sent(found, host))
+    let (mut folders, mut files) = sent(found, host);
+    for (folder, bytes) in certificates(plan)? {
+        folders.push(folder);
+        files.push(bytes);
+    }
+    Ok((folders, files))
+}
+
+/// The certificates that clients show, and their keys: answers are asked for on that host, too.
+fn certificates(plan: &Plan) -> anyhow::Result<Vec<(OwnFolder, Vec<u8>)>> {
+    let shown = plan.workloads.iter();
+    let shown = shown.filter_map(|it| it.client.certificate.as_ref());
+    let paths: BTreeSet<&Path> = shown.flat_map(|it| [&*it.chain, &*it.key]).collect();
+    let sent = paths.into_iter().map(|path| {
+        let bytes = read_regular(path, PEM_BYTES_MAX);
+        let bytes = bytes
+            .map_err(|cause| exit::usage(format!("failed to read {}: {cause}", path.display())))?;
+        let file = OwnFile {
+            below: path.file_name().map(PathBuf::from).unwrap_or_default(),
+            mode: 0o600,
+            is_text: false,
+        };
+        let folder = OwnFolder {
+            folder: path.parent().map(Path::to_owned).unwrap_or_default(),
+            configs: BTreeMap::new(),
+            files: vec![file],
+            leads: Leads::default(),
+            elsewhere: BTreeSet::new(),
+        };
+        Ok((folder, bytes))
+    });
+    sent.collect()
 }
 
 /// As they are sent, those of one folder together.

@@ -201,3 +201,47 @@ fn a_certificate_and_its_key_are_replaced_together() {
         assert_eq!(kept.matches(&there).count(), 2, "{server}: {kept}");
     }
 }
+
+#[test]
+fn what_clients_show_and_send_stays_asked_for() {
+    for (server, text, by, without) in [
+        (
+            "nginx",
+            "listen 127.0.0.1:8443 ssl proxy_protocol; ssl_verify_client on;",
+            "proxy_protocol; ssl_verify_client on;",
+            "ssl; ssl_verify_client off;",
+        ),
+        (
+            "haproxy",
+            "frontend a\n bind 127.0.0.1:8443 accept-proxy\n",
+            "accept-proxy",
+            "8443\n",
+        ),
+        (
+            "apache",
+            "RemoteIPProxyProtocol On\nSSLVerifyClient require\n",
+            "RemoteIPProxyProtocol On\nSSLVerifyClient require",
+            "RemoteIPProxyProtocol Off\nSSLVerifyClient none",
+        ),
+    ] {
+        let does = [("shows_certificate", "yes"), ("sends_proxy", "yes")];
+        let kept = changed_with(&does, server, text).unwrap();
+        assert!(kept.contains(by), "{kept}");
+        let changed = changed(server, text).unwrap();
+        assert!(changed.contains(without), "{changed}");
+    }
+}
+
+#[test]
+fn haproxy_takes_certificates_from_where_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let certs = folder.path().join("certs");
+    std::fs::create_dir(&certs).unwrap();
+    let line = format!("  bind 127.0.0.1:8081 ssl crt {}", certs.display());
+    check("haproxy", &line, &line);
+    let text = format!(
+        "  crt-base {}\n  bind :8081 ssl crt certs",
+        folder.path().display()
+    );
+    check("haproxy", &text, &line);
+}
