@@ -5,7 +5,7 @@
 //! written, and only if a flag asks for it.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use bakeoff_conduct::{Contestant, start_for_debugging};
@@ -29,6 +29,9 @@ mod plan;
 mod tests;
 mod text;
 
+/// How long a server may answer 404 for a path that its file names, and how often it is asked.
+const ROUTES_WITHIN: Duration = Duration::from_secs(3);
+const ROUTES_PERIOD: Duration = Duration::from_millis(100);
 /// One answer may take this long.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 /// Other paths that are asked where a site has nothing at its root, and that are named.
@@ -273,7 +276,14 @@ impl Asking<'_> {
     ) -> Result<AnswerCheck, StageError> {
         let ask = |request: &Request| up.ask(request, workload.protocol, ANSWER_LIMIT);
         let request = workload.requests.first();
-        let first = ask(request)?;
+        let mut first = ask(request)?;
+        // Routes may be read after the first answer.
+        let until = Instant::now() + ROUTES_WITHIN;
+        let is_named = file.found.paths.contains(&request.path);
+        while is_named && first.fetched.check.status == 404 && Instant::now() < until {
+            std::thread::sleep(ROUTES_PERIOD);
+            first = ask(request)?;
+        }
         let others = match &self.flags.path {
             None if has_nothing(&first.fetched.check) => file.found.paths.as_slice(),
             _ => &[],
