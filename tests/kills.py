@@ -9,6 +9,9 @@ process, no listening socket, no control group, no run folder. The record must b
 `run --resume` must complete it. As root, every other campaign runs as `nobody`, and the others with
 and without control groups and PID namespaces. The last line says how many kills left something.
 
+With `--image IMAGE`, an image of podman whose server answers `/` with 200 is the contender, as root,
+and no container of the campaign may be left either.
+
 It signals only processes that it has started or that are below one that it has started, each
 identified by number and start time.
 """
@@ -51,6 +54,26 @@ clients = 3
 warmup = "100ms"
 timeout = "5s"
 duration = "400ms"
+"""
+
+IMAGE_PLAN = """
+name = "kills"
+rounds = 2
+rest = "0s"
+workloads = ["page"]
+[references]
+yardstick = false
+[[contender]]
+name = "it"
+image = "{image}"
+[[load]]
+clients = 3
+warmup = "100ms"
+timeout = "5s"
+duration = "400ms"
+[[workload]]
+name = "page"
+path = "/"
 """
 
 Process = collections.namedtuple("Process", "pid started parent name state")
@@ -140,6 +163,13 @@ def groups():
     return {str(path) for path in found}
 
 
+def containers(owner):
+    """Names of containers that the bakeoff with this number has started, running or not."""
+    command = ["podman", "ps", "--all", "--format", "{{.Names}}"]
+    listed = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode()
+    return [name for name in listed.split() if name.startswith(f"bakeoff-run-{owner}-")]
+
+
 def exe(one):
     try:
         return os.readlink(f"/proc/{one.pid}/exe")
@@ -158,7 +188,10 @@ class Campaign:
             (self.folder / name).mkdir()
         references = "true" if server == "yardstick" else "false"
         name = "nginx" if server == "yardstick" else server
-        (self.folder / "own.toml").write_text(PLAN.format(server=name, references=references))
+        plan = PLAN.format(server=name, references=references)
+        if options.image:
+            plan = IMAGE_PLAN.format(image=options.image)
+        (self.folder / "own.toml").write_text(plan)
         self.environment = dict(
             os.environ,
             HOME=str(self.folder / "home"),
@@ -244,6 +277,8 @@ class Campaign:
         own = f"bakeoff-{self.child.pid}-"
         found += [group for group in groups() - groups_before if own in group]
         found += [f"folder {path.name}" for path in (self.folder / "tmp").iterdir()]
+        if self.options.image:
+            found += [f"container {name}" for name in containers(self.child.pid)]
         return found
 
 
@@ -323,6 +358,7 @@ MODES = {
     "both stopped, bakeoff killed": then_kill(stop("keeper", "guard")),
     "keeper and bakeoff killed": then_kill(kill("keeper")),
     "keeper, guard and bakeoff killed": then_kill(kill("keeper", "guard")),
+    "holder and bakeoff killed": then_kill(kill("sh")),
     "pkill -9 bakeoff": all_of(signal.SIGKILL, lambda all: named(all, "bakeoff")),
     "pkill -9 -f bakeoff": all_of(signal.SIGKILL, lambda all: filter(command_line, all)),
     "killall -9 PATH": all_of(
@@ -341,7 +377,8 @@ def one_kill(options, number):
     servers = options.servers or SERVERS
     server = servers[chance.randrange(len(servers))]
     is_root = os.geteuid() == 0
-    user = pwd.getpwnam("nobody") if is_root and number % 2 else None
+    is_nobody = is_root and number % 2 and not options.image
+    user = pwd.getpwnam("nobody") if is_nobody else None
     choices = ["", "namespace", "groups", "namespace,groups"]
     without = choices[chance.randrange(4)] if user is None else ""
     groups_before = groups()
@@ -412,6 +449,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("bakeoff", type=pathlib.Path)
     parser.add_argument("--programs", type=pathlib.Path, help="folder with caddy and envoy")
+    parser.add_argument("--image", help="image of podman to kill campaigns of, as root")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="number of the first kill")
     parser.add_argument("--seed", type=int, default=1)

@@ -14,8 +14,8 @@ programs=${BAKEOFF_PROGRAMS:-$PWD/.bench/programs}/bin
 # bakeoff looks in the same order. Tests of this script set SBIN.
 PATH=$programs:$PATH:${SBIN-/usr/sbin:/sbin}
 for_tests="actionlint apache caddy cc chromium envoy git h2o haproxy lighttpd mdbook nftables
-    nghttpd nginx nginx-1.28-needs node openssl parsers python sshd traefik util-linux valgrind
-    varnish"
+    nghttpd nginx nginx-1.28-needs node openssl parsers podman python sshd traefik util-linux
+    valgrind varnish"
 after_build=nginx-1.28
 
 # Name | test of what is needed | what brings it: packages of the distribution, or KIND:NAME for
@@ -66,6 +66,7 @@ openssl      | at_least 1.1.1 openssl version                      | openssl
 parsers      | works .bench/parsers/bin/python -c 'import hdrh, junitparser, yaml' | venv:parsers
 parsers      | works python3 -c 'import ensurepip'                 | python3-venv
 parsers      | with_go is_here .bench/benchstat/benchstat          | go:benchstat
+podman       | is_here podman                                      | podman runc
 python       | at_least 3.11 python3 --version                     | python3
 python       | works python3 -c 'import pip'                         | python3-pip
 sshd         | is_here sshd                                        | openssh-server

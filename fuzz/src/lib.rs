@@ -5,6 +5,7 @@
 
 mod access_log;
 mod curl_list;
+mod engine;
 mod found;
 mod h2_frames;
 mod h3_frames;
@@ -52,9 +53,10 @@ macro_rules! target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 23] = [
+pub const TARGETS: [Target; 24] = [
     target!(access_log, "fuzz/seeds/access_log"),
     target!(curl_list, "fuzz/seeds/curl_list"),
+    target!(engine, "fuzz/seeds/engine"),
     target!(found, "tests/own"),
     target!(h2_frames),
     target!(h3_frames),

@@ -12,6 +12,7 @@
 mod commands;
 mod confirm;
 mod contacts;
+mod containers;
 mod contributing;
 mod deaths;
 mod demand;

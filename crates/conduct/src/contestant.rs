@@ -99,7 +99,10 @@ impl Contestant {
         } = *order;
         let built_in = match &contender.server {
             _ if part == Part::Upstream => return Self::start_upstream(place, workload, step),
-            ServerChoice::Program { .. } | ServerChoice::Command(_) | ServerChoice::Url(_) => None,
+            ServerChoice::Program { .. }
+            | ServerChoice::Command(_)
+            | ServerChoice::Url(_)
+            | ServerChoice::Container(_) => None,
             ServerChoice::Yardstick => Some("yardstick"),
             ServerChoice::Origin => Some("origin"),
         };
@@ -255,6 +258,10 @@ fn start_server(
         ServerChoice::Url(running) => {
             step(Step::Start);
             stage.attach(contender, running, workload, surroundings, START_WITHIN)
+        }
+        ServerChoice::Container(own) => {
+            step(Step::Start);
+            stage.start_container(contender, own, workload, surroundings, START_WITHIN)
         }
         ServerChoice::Program { .. } | ServerChoice::Yardstick | ServerChoice::Origin => {
             let prepared = stage.prepare(contender, workload, surroundings)?;

@@ -10,7 +10,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::{ConfigSource, Contender, Plan, Request, ServerChoice, Workload};
+use bakeoff_plan::{
+    ConfigSource, ContainerSource, Contender, Plan, Request, ServerChoice, Workload,
+};
 use bakeoff_record::{AnswerCheck, OwnLimits, Pinned, Step, TrialEnd};
 use bakeoff_stage::{Cause, Fetched, Stage, StageError};
 use serde::{Deserialize, Serialize};
@@ -117,6 +119,8 @@ fn needs_its_own_port(contender: &Contender) -> bool {
     match &contender.server {
         ServerChoice::Program { config, .. } => matches!(config, ConfigSource::File(_)),
         ServerChoice::Url(_) => true,
+        // A compose file may publish ports.
+        ServerChoice::Container(own) => matches!(own.source, ContainerSource::Compose(_)),
         ServerChoice::Command(_) | ServerChoice::Yardstick | ServerChoice::Origin => false,
     }
 }

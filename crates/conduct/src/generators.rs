@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use bakeoff_load::{Control, LoadError, LoadSpec, Shortage, Threads, check_clients, run};
 use bakeoff_plan::Trial;
+use bakeoff_probe::Network;
 use bakeoff_record::{Hosts, LoadResult, LostHost};
 use bakeoff_stage::Running;
 
@@ -27,6 +28,8 @@ pub struct Reached {
     pub host: Option<String>,
     /// The authority that its certificate leads to, a PEM file on the host of the engine.
     pub authority: Option<PathBuf>,
+    /// The network that its address is in; `None` for that of this process.
+    pub network: Option<Network>,
 }
 
 impl Reached {
@@ -36,6 +39,7 @@ impl Reached {
             address: server.address(),
             host: server.host().map(str::to_owned),
             authority: server.authority().map(PathBuf::from),
+            network: server.network().cloned(),
         }
     }
 }
@@ -158,9 +162,14 @@ impl Generators for OwnEngine {
     fn begin(&self, order: &LoadOrder<'_>) -> Result<Box<dyn UnderWay>, String> {
         let spec = order.spec(self.threads.clone())?;
         let control = Arc::new(Control::default());
+        let network = order.reached.network.clone();
         let engine = {
             let control = control.clone();
-            let engine = move || run(&spec, &control);
+            // The engine's threads are made by this one, and are in its network.
+            let engine = move || {
+                network.map_or(Ok(()), |it| it.enter()).map_err(unentered)?;
+                run(&spec, &control).map_err(|error| error.to_string())
+            };
             std::thread::Builder::new()
                 .name("engine".to_owned())
                 .spawn(engine)
@@ -182,10 +191,14 @@ impl Generators for OwnEngine {
     }
 }
 
+fn unentered(cause: std::io::Error) -> String {
+    format!("failed to enter the server's network: {cause}")
+}
+
 /// A load of the engine of this process.
 struct OwnLoad {
     control: Arc<Control>,
-    engine: JoinHandle<Result<LoadResult, LoadError>>,
+    engine: JoinHandle<Result<LoadResult, String>>,
 }
 
 impl UnderWay for OwnLoad {
@@ -207,13 +220,14 @@ impl UnderWay for OwnLoad {
     }
 
     fn finish(self: Box<Self>) -> Generated {
-        match self.engine.join().unwrap_or(Err(LoadError::Panicked)) {
+        let panicked = || Err(LoadError::Panicked.to_string());
+        match self.engine.join().unwrap_or_else(|_| panicked()) {
             Ok(result) => Generated {
                 result: Some(result),
                 ..Generated::default()
             },
             Err(error) => Generated {
-                failed: Some(error.to_string()),
+                failed: Some(error),
                 ..Generated::default()
             },
         }

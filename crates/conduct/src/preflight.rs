@@ -8,7 +8,7 @@ use std::path::Path;
 
 use bakeoff_plan::{Plan, ServerChoice};
 use bakeoff_record::TrialEnd;
-use bakeoff_stage::{Stage, Surroundings, check_command};
+use bakeoff_stage::{Stage, Surroundings, check_command, check_container};
 use serde::{Deserialize, Serialize};
 
 /// A contender that cannot do a workload, or a configuration that its server rejects.
@@ -37,21 +37,20 @@ pub fn preflight(plan: &Plan, stage: &Stage, folder: &Path, depth: Depth) -> Vec
     let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
     let mut findings = Vec::new();
     for contender in &plan.contenders {
-        let own = match &contender.server {
-            ServerChoice::Program { .. } => None,
-            ServerChoice::Command(own) => Some(own),
-            // What runs already is asked, and not looked at.
-            ServerChoice::Url(_) | ServerChoice::Yardstick | ServerChoice::Origin => continue,
-        };
+        // What runs already is asked, and not looked at.
+        if matches!(contender.server, ServerChoice::Url(_)) || contender.server.is_built_in() {
+            continue;
+        }
         for workload in &plan.workloads {
             let surroundings = Surroundings {
                 origin: workload.proxied.then_some(nowhere),
                 cpus: Vec::new(),
                 log_folder: folder.join(format!("{}-{}", contender.name, workload.name)),
             };
-            let checked = match own {
-                Some(own) => check_command(own),
-                None => {
+            let checked = match &contender.server {
+                ServerChoice::Command(own) => check_command(own),
+                ServerChoice::Container(own) => check_container(own, workload),
+                _ => {
                     let prepared = stage.prepare(contender, workload, &surroundings);
                     prepared.and_then(|prepared| match depth {
                         Depth::Files => Ok(()),

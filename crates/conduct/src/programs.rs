@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{CONTROL_MARK, Change, Contender, Plan, ServerChoice};
-use bakeoff_record::{Step, TrialEnd, TrialRecord};
+use bakeoff_record::{ServerFacts, Step, TrialEnd, TrialRecord};
 use bakeoff_stage::Stage;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,9 @@ impl Programs {
         for contender in &plan.contenders {
             let mut trials = earlier.iter().filter(|it| it.contender == contender.name);
             let facts = trials.find_map(|trial| trial.server.as_ref());
-            if let Some(facts) = facts.filter(|facts| !facts.binary_sha256.is_empty()) {
+            let is_known =
+                |it: &&ServerFacts| !it.binary_sha256.is_empty() && !it.binary.is_empty();
+            if let Some(facts) = facts.filter(is_known) {
                 let program = Fixed {
                     path: PathBuf::from(&facts.binary),
                     sha256: facts.binary_sha256.clone(),
@@ -116,7 +118,7 @@ impl Programs {
 
 impl Fixed {
     fn check(&self, stage: &Stage, contender: &Contender) -> Result<(), ProgramChanged> {
-        let now = match stage.digest(&self.path) {
+        let now = match stage.digest_of(contender, &self.path) {
             Ok(now) if now == self.sha256 => return Ok(()),
             Ok(now) => format!("{now:.12}"),
             Err(error) => format!("cannot be read ({error})"),

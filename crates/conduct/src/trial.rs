@@ -329,9 +329,10 @@ pub(crate) fn blank(trial: &Trial, roles: &Roles, clock: &Clock) -> TrialRecord 
             ServerChoice::Yardstick => ContenderKind::Yardstick,
             ServerChoice::Origin => ContenderKind::Origin,
             _ if trial.is_control => ContenderKind::Control,
-            ServerChoice::Program { .. } | ServerChoice::Command(_) | ServerChoice::Url(_) => {
-                ContenderKind::Contender
-            }
+            ServerChoice::Program { .. }
+            | ServerChoice::Command(_)
+            | ServerChoice::Url(_)
+            | ServerChoice::Container(_) => ContenderKind::Contender,
         },
         workload: trial.workload.name.clone(),
         load: trial.load.clone(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::container::OwnContainer;
 use crate::model::{Plan, Workload};
 use crate::request::{Expected, KnownBy, Request, SentBody};
 use crate::stored;
@@ -102,6 +103,8 @@ pub enum ServerChoice {
     Command(OwnCommand),
     /// Whatever answers a URL; it is neither started nor stopped.
     Url(RunningUrl),
+    /// A server in a container.
+    Container(OwnContainer),
     /// The built-in null server.
     #[serde(deserialize_with = "stored::nothing_more")]
     Yardstick,
@@ -136,6 +139,13 @@ pub struct Readiness {
     pub path: Option<String>,
     /// Status that it must have; `None` for any below 500.
     pub status: Option<u16>,
+}
+
+impl Readiness {
+    /// Whether it is ready when it answers the workload's first request.
+    pub fn is_first_answer(&self) -> bool {
+        self.path.is_none() && self.status.is_none()
+    }
 }
 
 /// How a command is asked to end.

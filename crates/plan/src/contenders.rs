@@ -4,6 +4,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::container::container;
 use crate::contender::{
     ConfigSource, Contender, OwnAnswer, OwnCommand, Readiness, RunningUrl, ServerChoice, Stopping,
 };
@@ -30,6 +31,8 @@ enum Kind {
     Server,
     Command,
     Url,
+    Image,
+    Compose,
 }
 
 impl Kind {
@@ -38,6 +41,8 @@ impl Kind {
             Self::Server => "server",
             Self::Command => "command",
             Self::Url => "url",
+            Self::Image => "image",
+            Self::Compose => "compose",
         }
     }
 }
@@ -61,6 +66,11 @@ pub(crate) fn contenders(
             Kind::Server => servers(table, base).map_err(|(key, fault)| fault.at(at(key)))?,
             Kind::Command => vec![(table.name.clone(), command(table, base, &at)?)],
             Kind::Url => vec![(table.name.clone(), running(table, base, &at)?)],
+            Kind::Image | Kind::Compose => {
+                variables(table).map_err(|fault| fault.at(at("env")))?;
+                let made = container(table, ready(table, &at)?, base, &at, absolute)?;
+                vec![(table.name.clone(), made)]
+            }
         };
         for (_, server) in &made {
             is_known(server, &at, library)?;
@@ -124,6 +134,8 @@ fn kind(table: &ContenderTable, at: &dyn Fn(&str) -> Box<Place>) -> Result<Kind,
         (Kind::Server, table.server.is_some()),
         (Kind::Command, table.command.is_some()),
         (Kind::Url, table.url.is_some()),
+        (Kind::Image, table.image.is_some()),
+        (Kind::Compose, table.compose.is_some()),
     ];
     let mut said = said
         .iter()
@@ -134,31 +146,51 @@ fn kind(table: &ContenderTable, at: &dyn Fn(&str) -> Box<Place>) -> Result<Kind,
             place: at(""),
             key: "server".to_owned(),
             table: "contender".to_owned(),
-            fix: "`server = \"nginx\"`, or `command`, or `url`".to_owned(),
+            fix: "`server = \"nginx\"`, or `command`, `url`, `image` or `compose`".to_owned(),
         });
-    };
-    let conflict = |key: &str, problem: String, fix: &str| PlanError::Conflict {
-        place: at(key),
-        problem,
-        fix: fix.to_owned(),
     };
     if let Some(other) = said.next() {
         let (one, other) = (kind.key(), other.key());
         let problem = format!("`{one}` and `{other}` both say what answers");
-        return Err(conflict(other, problem, "keep one of them"));
+        return Err(conflict(at(other), problem, "keep one of them"));
     }
+    match foreign_key(table, kind) {
+        None => Ok(kind),
+        Some((key, problem)) => Err(conflict(at(key), problem, "take it out")),
+    }
+}
+
+fn conflict(place: Box<Place>, problem: String, fix: &str) -> PlanError {
+    PlanError::Conflict {
+        place,
+        problem,
+        fix: fix.to_owned(),
+    }
+}
+
+/// The first key of another kind, and whose it is.
+fn foreign_key(table: &ContenderTable, kind: Kind) -> Option<(&'static str, String)> {
     let server = [Kind::Server].as_slice();
     let command = [Kind::Command].as_slice();
+    let image = [Kind::Image].as_slice();
+    let (mounted, contained) = ([Kind::Server, Kind::Image], [Kind::Image, Kind::Compose]);
     let keys = [
         ("version", table.version.is_some(), server),
         ("versions", table.versions.is_some(), server),
         ("binary", table.binary.is_some(), server),
-        ("config", table.config.is_some(), server),
+        ("config", table.config.is_some(), &mounted),
         ("overlay", !table.overlay.is_empty(), server),
         ("replace", !table.replace.is_empty(), server),
         ("user", table.user.is_some(), &[Kind::Server, Kind::Command]),
-        ("env", !table.env.is_empty(), command),
-        ("ready", table.ready.is_some(), command),
+        ("env", !table.env.is_empty(), &[Kind::Command, Kind::Image]),
+        (
+            "ready",
+            table.ready.is_some(),
+            &[Kind::Command, Kind::Image, Kind::Compose],
+        ),
+        ("args", !table.args.is_empty(), image),
+        ("port", table.port.is_some(), &contained),
+        ("service", table.service.is_some(), &[Kind::Compose]),
         ("stop", table.stop.is_some(), command),
         (
             "fresh",
@@ -171,19 +203,16 @@ fn kind(table: &ContenderTable, at: &dyn Fn(&str) -> Box<Place>) -> Result<Kind,
             &[Kind::Command, Kind::Url],
         ),
     ];
-    let wrong = keys
+    let (key, _, kinds) = keys
         .iter()
-        .find(|(_, is_said, kinds)| *is_said && !kinds.contains(&kind));
-    let Some((key, _, kinds)) = wrong else {
-        return Ok(kind);
-    };
+        .find(|(_, is_said, kinds)| *is_said && !kinds.contains(&kind))?;
     let names: Vec<String> = kinds.iter().map(|it| format!("`{}`", it.key())).collect();
     let problem = format!(
         "`{key}` belongs to {}, and not to `{}`",
         names.join(" or "),
         kind.key()
     );
-    Err(conflict(key, problem, "take it out"))
+    Some((key, problem))
 }
 
 /// The servers with a folder that a table stands for, each with its contender's name.
@@ -231,15 +260,8 @@ fn command(
     if command.trim().is_empty() || command.contains('\0') {
         return Err(empty("command").at(at("command")));
     }
-    let is_bad = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
-    if let Some(name) = table.env.keys().find(is_bad) {
-        let problem = format!("`{}` cannot be a variable", name.escape_debug());
-        return Err(Fault::new(problem, "write `env = { NAME = \"value\" }`").at(at("env")));
-    }
-    let ready = table.ready.as_ref();
-    if let Some(path) = ready.and_then(|ready| ready.path.as_ref()) {
-        target(path).map_err(|fault| fault.at(at("ready.path")))?;
-    }
+    variables(table).map_err(|fault| fault.at(at("env")))?;
+    let ready = ready(table, at)?;
     let stop = table.stop.as_ref().map(|stop| Stopping {
         signal: stop.signal,
         grace: stop.grace.0,
@@ -251,12 +273,32 @@ fn command(
         environment: table.env.clone().into_iter().collect(),
         folder: folder(table, base, at)?,
         fresh: fresh(table, at)?,
-        ready: ready.map_or_else(Readiness::default, |ready| Readiness {
-            path: ready.path.clone(),
-            status: ready.status,
-        }),
+        ready,
         stop,
     }))
+}
+
+/// Refuses what cannot be a variable of an environment.
+fn variables(table: &ContenderTable) -> Result<(), Fault> {
+    let is_bad = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
+    let Some(name) = table.env.keys().find(is_bad) else {
+        return Ok(());
+    };
+    let problem = format!("`{}` cannot be a variable", name.escape_debug());
+    Err(Fault::new(problem, "write `env = { NAME = \"value\" }`"))
+}
+
+fn ready(table: &ContenderTable, at: &dyn Fn(&str) -> Box<Place>) -> Result<Readiness, PlanError> {
+    let Some(ready) = &table.ready else {
+        return Ok(Readiness::default());
+    };
+    if let Some(path) = &ready.path {
+        target(path).map_err(|fault| fault.at(at("ready.path")))?;
+    }
+    Ok(Readiness {
+        path: ready.path.clone(),
+        status: ready.status,
+    })
 }
 
 fn running(

@@ -24,6 +24,7 @@ mod variants;
 mod ascii;
 mod check;
 mod choice;
+mod container;
 mod contenders;
 mod curl;
 mod demand;
@@ -59,6 +60,9 @@ mod timed;
 pub use ascii::{ascii_authority, encoded_target};
 pub use change::Change;
 pub use client::{Client, ClientCertificate, ProxyVersion, Resumption};
+pub use container::{
+    ContainerSource, MountedConfig, OwnCompose, OwnContainer, OwnImage, check_image,
+};
 pub use contender::*;
 pub use contenders::RESERVED;
 pub use course::{Budget, CONTROL_FROM, CompareMode, REPEAT_FROM, References, Until};

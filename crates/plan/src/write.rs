@@ -6,7 +6,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::contender::{ConfigSource, Contender, OwnAnswer, ServerChoice};
+use crate::container;
+use crate::contender::{ConfigSource, Contender, OwnAnswer, Readiness, ServerChoice};
 use crate::file::{
     ChangingTable, ClientsText, ContenderTable, CpusText, DurationText, LoadTable, OwnAnswerTable,
     PinningTable, PlanFile, ReadyTable, ReferencesTable, StopTable,
@@ -89,10 +90,7 @@ fn contender_table(contender: &Contender) -> ContenderTable {
             table.fresh = own.fresh.clone();
             table.env = own.environment.iter().cloned().collect();
             table.folder = Some(path(&own.folder));
-            table.ready = Some(ReadyTable {
-                path: own.ready.path.clone(),
-                status: own.ready.status,
-            });
+            table.ready = Some(ready_table(&own.ready));
             table.stop = Some(StopTable {
                 signal: own.stop.signal,
                 grace: DurationText(own.stop.grace),
@@ -103,11 +101,22 @@ fn contender_table(contender: &Contender) -> ContenderTable {
             table.fresh = running.fresh.clone();
             table.folder = Some(path(&running.folder));
         }
+        ServerChoice::Container(own) => {
+            table.ready = Some(ready_table(&own.ready));
+            container::into_table(own, &mut table);
+        }
         // Only trials hold these, and trials are not written; a reader refuses them by name.
         ServerChoice::Yardstick => table.server = Some("yardstick".to_owned()),
         ServerChoice::Origin => table.server = Some("origin".to_owned()),
     }
     table
+}
+
+fn ready_table(ready: &Readiness) -> ReadyTable {
+    ReadyTable {
+        path: ready.path.clone(),
+        status: ready.status,
+    }
 }
 
 fn path(path: &Path) -> String {

@@ -111,9 +111,9 @@ pub(crate) fn shares(before: &[CpuTimes], now: &[CpuTimes]) -> Vec<CpuShares> {
 }
 
 impl Tcp {
-    /// Opens the counters of this network namespace.
+    /// Opens the counters of the network namespace that this thread is in.
     pub(crate) fn new() -> Self {
-        let open = |name: &str| KeptFile::open(format!("/proc/self/net/{name}")).ok();
+        let open = |name: &str| KeptFile::open(format!("/proc/thread-self/net/{name}")).ok();
         Self {
             netstat: open("netstat"),
             snmp: open("snmp"),

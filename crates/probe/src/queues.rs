@@ -91,7 +91,7 @@ impl Queues {
 
 impl Source {
     fn tables() -> Self {
-        let open = |name| File::open(format!("/proc/self/net/{name}")).ok();
+        let open = |name| File::open(format!("/proc/thread-self/net/{name}")).ok();
         Self::Tables(["tcp", "tcp6"].into_iter().filter_map(open).collect())
     }
 }

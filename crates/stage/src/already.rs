@@ -15,6 +15,7 @@ use rustix::process::Pid;
 
 use crate::between;
 use crate::command;
+use crate::container::Container;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Answer, Approach, Expectation};
 use crate::host;
@@ -39,6 +40,8 @@ pub(crate) enum Held {
     Kept(Box<Kept>),
     /// Somebody else's.
     Already(Already),
+    /// Those of a container, which an engine holds for us.
+    Container(Box<Container>),
 }
 
 /// The processes of a server that ran already; none where they cannot be seen.
@@ -63,6 +66,7 @@ impl Held {
         match self {
             Self::Kept(kept) => kept.pids(),
             Self::Already(already) => already.pids(),
+            Self::Container(container) => container.pids(),
         }
     }
 
@@ -70,22 +74,23 @@ impl Held {
         match self {
             Self::Kept(kept) => kept.group(),
             Self::Already(_) => None,
+            Self::Container(container) => container.group(),
         }
     }
 
-    /// The keeper; of a server that ran already, its first process.
+    /// The keeper; of a server without one, its first process.
     pub(crate) fn keeper_pid(&self) -> Option<Pid> {
         match self {
             Self::Kept(kept) => Some(kept.keeper_pid()),
-            Self::Already(already) => already.first(),
+            Self::Already(_) | Self::Container(_) => self.main_pid(),
         }
     }
 
-    /// The keeper's inner process; of a server that ran already, its first process.
+    /// The keeper's inner process; of a server without one, its first process.
     pub(crate) fn guard_pid(&self) -> Option<Pid> {
         match self {
             Self::Kept(kept) => Some(kept.guard_pid()),
-            Self::Already(already) => already.first(),
+            Self::Already(_) | Self::Container(_) => self.main_pid(),
         }
     }
 
@@ -93,6 +98,7 @@ impl Held {
         match self {
             Self::Kept(kept) => Some(kept.main_pid()),
             Self::Already(already) => already.first(),
+            Self::Container(container) => Some(container.main()),
         }
     }
 
@@ -105,13 +111,14 @@ impl Held {
                 [(root, _)] => Some((root, true)),
                 _ => None,
             },
+            Self::Container(container) => Some((container.main(), true)),
         }
     }
 
     /// Why its processes are not known, where that is known.
     pub(crate) fn unknown(&self) -> Option<&str> {
         match self {
-            Self::Kept(_) => None,
+            Self::Kept(_) | Self::Container(_) => None,
             Self::Already(already) => already.unknown.as_deref(),
         }
     }
@@ -120,6 +127,7 @@ impl Held {
         match self {
             Self::Kept(kept) => kept.status(),
             Self::Already(_) => None,
+            Self::Container(container) => container.status(),
         }
     }
 
@@ -128,6 +136,22 @@ impl Held {
         match self {
             Self::Kept(kept) => kept.died(),
             Self::Already(already) => already.died(),
+            Self::Container(container) => container.died(),
+        }
+    }
+
+    /// Waits this long, or until its keeper has something to say.
+    pub(crate) fn hear(&mut self, wait: Duration) {
+        match self {
+            Self::Kept(kept) => kept.hear(wait),
+            Self::Already(_) | Self::Container(_) => std::thread::sleep(wait),
+        }
+    }
+
+    /// Has its output so far where its log is.
+    pub(crate) fn copy_log(&self) {
+        if let Self::Container(container) = self {
+            container.copy_log();
         }
     }
 
@@ -136,14 +160,16 @@ impl Held {
         match self {
             Self::Kept(kept) => kept.end(),
             Self::Already(_) => {}
+            Self::Container(container) => container.end(),
         }
     }
 
-    /// Stops what is ours.
+    /// Stops what is ours. What an engine holds it still holds, ended or not.
     pub(crate) fn stop(&mut self, signal: &str, grace: Duration) -> Gone {
         match self {
             Self::Kept(kept) => kept.stop(signal, grace),
             Self::Already(_) => Gone::Gracefully,
+            Self::Container(container) => container.stop(signal, grace),
         }
     }
 }
@@ -242,11 +268,7 @@ impl Stage {
             within
         };
         let (address, answer) = answered(running, &expectation, within)?;
-        let transport = if workload.protocol.is_h3() {
-            Transport::Udp
-        } else {
-            Transport::Tcp
-        };
+        let transport = Transport::of(workload.protocol);
         let already = Already::at(address, transport);
         let binary = already.program();
         let facts = ServerFacts {
@@ -273,6 +295,7 @@ impl Stage {
                 grace: Duration::ZERO,
             },
             contacts: None,
+            network: None,
             _folder: None,
         })
     }

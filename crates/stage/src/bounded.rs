@@ -56,6 +56,19 @@ pub(crate) struct Question<'a> {
     pub(crate) user: Option<&'a User>,
 }
 
+impl<'a> Question<'a> {
+    /// One that bakeoff's own user asks, in its own environment.
+    pub(crate) fn plain(folder: &'a Path, limit: Duration) -> Self {
+        Self {
+            environment: &[],
+            unset: &[],
+            folder,
+            limit,
+            user: None,
+        }
+    }
+}
+
 /// Runs it to its end, or until somebody asks bakeoff to end.
 ///
 /// # Errors

@@ -235,6 +235,17 @@ impl Found {
     }
 }
 
+/// The group (version 2) that holds a process with all that it has started, and nothing else.
+pub(crate) fn of_tree(root: Pid) -> Option<PathBuf> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let own = std::fs::read_to_string(format!("/proc/{root}/cgroup")).ok()?;
+    let group = Found::read(&mounts, &own).base?;
+    let members = tree::members(&group);
+    let below = tree::descendants(root);
+    let is_of_tree = |pid: &Pid| *pid == root || below.contains(pid);
+    (members.contains(&root) && members.iter().all(is_of_tree)).then_some(group)
+}
+
 /// Every process of a tree: those in its group, or else those below its keeper, for which all
 /// processes of the machine are read.
 pub(crate) fn pids_of(group: Option<&Path>, keeper: Pid) -> Vec<Pid> {

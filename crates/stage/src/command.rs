@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bakeoff_plan::{Contender, Expected, KnownBy, OwnCommand, Request, Workload};
+use bakeoff_plan::{Contender, Expected, KnownBy, OwnCommand, Readiness, Request, Workload};
 use bakeoff_record::{ServerFacts, Step, shell_word};
 
+use crate::already::Held;
 use crate::bounded::{self, Question};
 use crate::error::{Cause, StageError};
 use crate::fetch::{Approach, Expectation};
@@ -127,14 +128,7 @@ pub(crate) fn run_fresh(line: &str, folder: &Path, log_folder: &Path) -> Result<
         let command = line.to_owned();
         StageError::new(Step::Prepare, Cause::Fresh { command, status })
     };
-    let question = Question {
-        environment: &[],
-        unset: &[],
-        folder,
-        limit: FRESH_LIMIT,
-        user: None,
-    };
-    let output = bounded::run(&command, &question);
+    let output = bounded::run(&command, &Question::plain(folder, FRESH_LIMIT));
     let output = output.map_err(|cause| fail(cause.to_string()))?;
     write(&log_folder.join("fresh.log"), &output.text)?;
     if output.status.success() {
@@ -158,7 +152,7 @@ struct Starting<'a> {
 
 /// What runs, and how it was called.
 struct Started {
-    kept: Kept,
+    kept: Held,
     ready: Ready,
     command: Vec<String>,
 }
@@ -189,15 +183,11 @@ impl Starting<'_> {
         let lines: String = names.chain([command.join(" "), "\n".to_owned()]).collect();
         write(&logs.join("command.txt"), lines)?;
         let log = logs.join("server.log");
-        let expectation = self.expectation();
+        let expectation = expectation(&self.own.ready, self.workload, &self.approach());
         let awaited = Awaited {
             expectation: &expectation,
             identity: None,
-            transport: if self.workload.protocol.is_h3() {
-                Transport::Udp
-            } else {
-                Transport::Tcp
-            },
+            transport: Transport::of(self.workload.protocol),
             ip,
             // A command that is not given the port by name may have one of its own. One that uses
             // `PORT` may listen elsewhere first, for what is not asked.
@@ -226,7 +216,7 @@ impl Starting<'_> {
             // It may need `sudo` or a container's helpers, which are such programs.
             confined: false,
         };
-        let mut kept = Kept::start(&order, &self.shared.cgroups)?;
+        let mut kept = Held::from(Kept::start(&order, &self.shared.cgroups)?);
         let ready = ready::wait(&mut kept, &awaited)?;
         Ok(Started {
             kept,
@@ -243,37 +233,6 @@ impl Starting<'_> {
         text.replace(PORT, &port.to_string())
             .replace("{root}", &quote(&root))
             .replace("{origin}", &origin)
-    }
-
-    /// Whether it is ready when it answers the workload's first request.
-    fn asks_for_first(&self) -> bool {
-        let ready = &self.own.ready;
-        ready.path.is_none() && ready.status.is_none()
-    }
-
-    /// What must be answered before it counts as ready.
-    fn expectation(&self) -> Expectation {
-        let (first, protocol) = (self.workload.requests.first(), self.workload.protocol);
-        let ready = &self.own.ready;
-        let mut request = first.clone();
-        if !self.asks_for_first() {
-            request = Request {
-                method: "GET".to_owned(),
-                path: ready.path.clone().unwrap_or_else(|| first.path.clone()),
-                headers: Vec::new(),
-                body: None,
-                expect: match ready.status {
-                    None => Expected::first_answer(),
-                    Some(status) => Expected {
-                        status,
-                        known_by: KnownBy::Plan,
-                        ..Expected::first_answer()
-                    },
-                },
-                ..request
-            };
-        }
-        Expectation::of(&request, protocol, &self.approach())
     }
 
     fn approach(&self) -> Approach {
@@ -294,10 +253,10 @@ impl Starting<'_> {
         };
         let stop = &self.own.stop;
         Running {
-            kept: kept.into(),
+            kept,
             address: ready.address,
             facts,
-            first_status: self.asks_for_first().then_some(ready.status),
+            first_status: self.own.ready.is_first_answer().then_some(ready.status),
             log: Log {
                 file: self.surroundings.log_folder.join("server.log"),
                 from: ready.log_from,
@@ -310,9 +269,38 @@ impl Starting<'_> {
                 grace: stop.grace,
             },
             contacts: None,
+            network: None,
             _folder: Some(folder),
         }
     }
+}
+
+/// What must be answered before a server of the user's own counts as ready.
+pub(crate) fn expectation(
+    ready: &Readiness,
+    workload: &Workload,
+    approach: &Approach,
+) -> Expectation {
+    let first = workload.requests.first();
+    let mut request = first.clone();
+    if !ready.is_first_answer() {
+        request = Request {
+            method: "GET".to_owned(),
+            path: ready.path.clone().unwrap_or_else(|| first.path.clone()),
+            headers: Vec::new(),
+            body: None,
+            expect: match ready.status {
+                None => Expected::first_answer(),
+                Some(status) => Expected {
+                    status,
+                    known_by: KnownBy::Plan,
+                    ..Expected::first_answer()
+                },
+            },
+            ..request
+        };
+    }
+    Expectation::of(&request, workload.protocol, approach)
 }
 
 /// Stands for the port in a command.

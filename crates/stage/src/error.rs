@@ -324,6 +324,28 @@ pub enum Cause {
         /// First word of the command.
         program: String,
     },
+    /// Something that is not here; nothing can be measured before it is.
+    #[error("{reason}; {fix}")]
+    Lacking {
+        /// What is missing.
+        reason: String,
+        /// How to get it.
+        fix: String,
+    },
+    /// The user's container engine did not do what it was asked.
+    #[error("{order}: {said}")]
+    Engine {
+        /// What it was to do.
+        order: String,
+        /// How it ended, and what it said last.
+        said: String,
+    },
+    /// The network of a container cannot be entered.
+    #[error("enter the network of the container: {cause}; it takes root with CAP_SYS_ADMIN")]
+    Network {
+        /// The system's error.
+        cause: std::io::Error,
+    },
     /// A command that runs before each trial failed.
     #[error("run `{command}` before the trial: {status}")]
     Fresh {
@@ -411,6 +433,10 @@ impl StageError {
             } => TrialEnd::Skipped {
                 reason: format!("version {wanted} of {server} is not installed; found {found}"),
                 fix: install.clone(),
+            },
+            Cause::Lacking { reason, fix } => TrialEnd::Skipped {
+                reason: reason.clone(),
+                fix: fix.clone(),
             },
             cause => TrialEnd::Failed {
                 step: self.step,

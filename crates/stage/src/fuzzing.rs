@@ -8,6 +8,16 @@ use crate::found::{Found, Text};
 use crate::own::{Leads, with_leads};
 use crate::server::{Files, Server};
 
+/// Reads `text` as what a container engine says.
+pub fn engine(text: &str) {
+    let _ = crate::engine::image(text);
+    let _ = crate::engine::last_words(text);
+    for seen in crate::engine::containers(text).unwrap_or_default() {
+        let is_id = |id: &str| id.chars().all(|c| c.is_ascii_hexdigit());
+        assert!(is_id(&seen.id) && is_id(&seen.image), "{seen:?}");
+    }
+}
+
 /// Reads `text` as a `server.toml`, and uses what it says. It may be refused, but nothing panics.
 pub fn server_description(text: &str) {
     let Ok(server) = Server::parse("fuzzed", text, Files::Embedded(&[])) else {

@@ -22,6 +22,8 @@ const WITHOUT: &str = "BAKEOFF_WITHOUT";
 static KEEPER: OnceLock<Vec<String>> = OnceLock::new();
 static INTERRUPT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 static NOTES: OnceLock<PathBuf> = OnceLock::new();
+/// Whether the run folder is for the next bakeoff to remove, with what is named in it.
+static LEFT: AtomicBool = AtomicBool::new(false);
 
 /// Says that this program becomes a [keeper](crate::keeper) when it is started by the name
 /// [`keeper::NAME`](crate::keeper::NAME). Short commands run under one from now on.
@@ -67,6 +69,15 @@ pub(crate) fn interrupted() -> io::Error {
 /// The list in a run folder for the keepers of short commands.
 pub(crate) fn note_in(list: &Path) {
     let _ = NOTES.set(list.to_owned());
+}
+
+/// Leaves the run folder to the next bakeoff, which ends what is named in it.
+pub(crate) fn leave_run_folder() {
+    LEFT.store(true, Ordering::Relaxed);
+}
+
+pub(crate) fn is_run_folder_left() -> bool {
+    LEFT.load(Ordering::Relaxed)
 }
 
 /// The keeper for short commands, where the program has one.

@@ -1,5 +1,5 @@
 //! What bakeoffs that were killed have left, ended and removed by the next one: processes that no
-//! keeper held any more, run folders, control groups, unfinished installations.
+//! keeper held any more, containers, run folders, control groups, unfinished installations.
 //!
 //! Nothing is ended by its number alone. A keeper is known by its number and start time from the
 //! list in the run folder; a process below it by its parents; and one that has lost them by the
@@ -16,6 +16,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal};
 
 use crate::cgroup::Cgroups;
+use crate::container::holder;
 use crate::program;
 use crate::run_folder::{KEEPERS, Owner, boot};
 use crate::tree::{self, Process};
@@ -89,7 +90,9 @@ fn remove_run_folder(folder: &Path) -> usize {
         return 0;
     }
     let ended = list.map_or(0, |list| end(folder, &Keeper::listed_in(list)));
-    let _ = std::fs::remove_dir_all(folder);
+    if holder::remove_left_in(folder) {
+        let _ = std::fs::remove_dir_all(folder);
+    }
     ended
 }
 

@@ -31,7 +31,9 @@ mod command;
 mod compose;
 mod configuration;
 mod contacts;
+mod container;
 mod crew;
+mod engine;
 mod environment;
 mod error;
 mod fetch;
@@ -71,6 +73,8 @@ mod version;
 pub use cgroup::{CgroupKind, cgroup_kind};
 pub use command::check_command;
 pub use compose::{Service, compose};
+pub use container::check_container;
+pub use engine::pull;
 pub use error::{Cause, StageError};
 pub use fetch::speaks_tls;
 pub use found::{

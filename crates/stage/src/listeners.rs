@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use bakeoff_plan::Protocol;
 use bakeoff_probe::TcpSocket;
 use rustix::process::Pid;
 
@@ -17,6 +18,17 @@ use crate::tree;
 pub(crate) enum Transport {
     Tcp,
     Udp,
+}
+
+impl Transport {
+    /// What a protocol travels over.
+    pub(crate) fn of(protocol: Protocol) -> Self {
+        if protocol.is_h3() {
+            Self::Udp
+        } else {
+            Self::Tcp
+        }
+    }
 }
 
 /// One listening TCP socket, or a UDP socket that takes datagrams from anybody.
@@ -56,7 +68,7 @@ impl Connection {
     }
 }
 
-/// Every listening socket of this network namespace.
+/// Every listening socket of the network namespace that this thread is in.
 pub(crate) fn listeners() -> Vec<Listener> {
     let mut all = match bakeoff_probe::listening() {
         Some(sockets) => sockets.into_iter().map(listener).collect(),
@@ -95,7 +107,7 @@ fn tables(transport: Transport) -> impl Iterator<Item = impl Iterator<Item = Str
     };
     let files = names
         .into_iter()
-        .filter_map(|name| File::open(format!("/proc/net/{name}")).ok());
+        .filter_map(|name| File::open(format!("/proc/thread-self/net/{name}")).ok());
     files.map(|file| BufReader::new(file).lines().map_while(Result::ok).skip(1))
 }
 

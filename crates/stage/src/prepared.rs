@@ -17,6 +17,7 @@ use std::time::Duration;
 use bakeoff_plan::{ConfigSource, Contender, ServerChoice, Workload};
 use bakeoff_record::{ConfigChange, ConfigFile, ServerFacts, Step};
 
+use crate::already::Held;
 use crate::certificates::CertificateFiles;
 use crate::configuration::Configuration;
 use crate::contacts::Contacts;
@@ -212,7 +213,7 @@ impl Prepared {
         Ok(self.into_running(kept, ready))
     }
 
-    fn try_start(&self, within: Duration) -> Result<(Kept, Ready), StageError> {
+    fn try_start(&self, within: Duration) -> Result<(Held, Ready), StageError> {
         let log = self.log();
         let contacts = contacts(self);
         let expectation = Expectation::of(
@@ -228,11 +229,7 @@ impl Prepared {
                 .identity
                 .as_ref()
                 .filter(|_| self.configuration.own().is_none()),
-            transport: if self.workload.protocol.is_h3() {
-                Transport::Udp
-            } else {
-                Transport::Tcp
-            },
+            transport: Transport::of(self.workload.protocol),
             ip: self.shared.listening.address,
             port: self.port,
             likely: self.configuration.port_of(
@@ -260,12 +257,12 @@ impl Prepared {
             user: self.start.user.as_ref().map(User::to_launch),
             confined: true,
         };
-        let mut kept = Kept::start(&order, &self.shared.cgroups)?;
+        let mut kept = Held::from(Kept::start(&order, &self.shared.cgroups)?);
         let ready = ready::wait(&mut kept, &awaited)?;
         Ok((kept, ready))
     }
 
-    fn into_running(self, kept: Kept, ready: Ready) -> Running {
+    fn into_running(self, kept: Held, ready: Ready) -> Running {
         let log = self.log();
         let contacts = contacts(&self);
         let binary = &self.program.path;
@@ -286,7 +283,7 @@ impl Prepared {
         let description = self.server.description;
         let stop = description.stop;
         Running {
-            kept: kept.into(),
+            kept,
             address: ready.address,
             facts,
             first_status: Some(ready.status),
@@ -302,6 +299,7 @@ impl Prepared {
                 grace: Duration::from_millis(stop.grace_ms),
             },
             contacts,
+            network: None,
             _folder: Some(self.folder),
         }
     }
@@ -558,7 +556,7 @@ pub(crate) fn free_port() -> Result<u16, StageError> {
 }
 
 /// `logs/<trial>/<name>`.
-fn path_in_record(log_folder: &Path, name: &str) -> String {
+pub(crate) fn path_in_record(log_folder: &Path, name: &str) -> String {
     let mut parts: Vec<_> = log_folder.components().rev().take(2).collect();
     parts.reverse();
     parts

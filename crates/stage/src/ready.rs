@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use bakeoff_record::Step;
 use regex_lite::Regex;
 
+use crate::already::Held;
 use crate::contacts::Contacts;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Answer, Expectation};
 use crate::hidden;
 use crate::host;
-use crate::kept::Kept;
 use crate::listeners::{self, Transport};
 use crate::log;
 
@@ -75,7 +75,7 @@ pub(crate) struct Ready {
     pub(crate) log_from: u64,
 }
 
-pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, StageError> {
+pub(crate) fn wait(kept: &mut Held, awaited: &Awaited<'_>) -> Result<Ready, StageError> {
     let end = Instant::now() + awaited.within;
     let mut last = BTreeMap::new();
     let mut wrong = Wrong::default();
@@ -188,7 +188,7 @@ impl Awaited<'_> {
     /// Asks once; an error is final.
     fn ask(
         &self,
-        kept: &Kept,
+        kept: &Held,
         address: SocketAddr,
         within: Duration,
     ) -> Result<io::Result<Answer>, StageError> {
@@ -201,7 +201,7 @@ impl Awaited<'_> {
     }
 
     /// Refuses a server that is in contact with an address that has no part in the trial.
-    fn check(&self, kept: &Kept) -> Result<(), StageError> {
+    fn check(&self, kept: &Held) -> Result<(), StageError> {
         match self.contacts {
             Some(contacts) => contacts
                 .check(&kept.pids())
@@ -212,7 +212,7 @@ impl Awaited<'_> {
 
     /// Refuses a server that listens by a process that may not be looked at: that it is the
     /// server's own, will not be seen later either.
-    fn check_visible(&self, kept: &Kept) -> Result<(), StageError> {
+    fn check_visible(&self, kept: &Held) -> Result<(), StageError> {
         let Some(pid) = hidden::first_of(&kept.pids()) else {
             return Ok(());
         };
@@ -266,7 +266,7 @@ impl Awaited<'_> {
 }
 
 /// Where the server's own listening sockets are reached, each once.
-fn addresses(kept: &Kept, awaited: &Awaited<'_>) -> BTreeSet<SocketAddr> {
+fn addresses(kept: &Held, awaited: &Awaited<'_>) -> BTreeSet<SocketAddr> {
     let held = listeners::held_by(&kept.pids());
     let by_transport = held
         .iter()
@@ -352,7 +352,7 @@ fn got(last: &Last) -> Option<String> {
     Some(format!("no answer from {address}: {cause}"))
 }
 
-fn gave_up(awaited: &Awaited<'_>, kept: &Kept, last: &Last, wrong: &Wrong) -> StageError {
+fn gave_up(awaited: &Awaited<'_>, kept: &Held, last: &Last, wrong: &Wrong) -> StageError {
     if let Some(got) = got(last) {
         let expected = awaited.expected_text();
         let within = match (wrong.has_answer && !wrong.may_change, wrong.is_failing) {

@@ -54,6 +54,9 @@ impl RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
+        if host::is_run_folder_left() {
+            return;
+        }
         // What cannot be removed now is removed by the next bakeoff.
         let _ = std::fs::remove_dir_all(&self.path);
     }

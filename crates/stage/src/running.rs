@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bakeoff_plan::{Protocol, Request, Workload};
+use bakeoff_probe::{Network, within};
 use bakeoff_record::{AnswerCheck, GrownFile, ServerFacts, Step, StopFacts, When, Work};
 
 use crate::already::Held;
@@ -36,6 +37,8 @@ pub struct Running {
     pub(crate) ending: Ending,
     /// With whom it may be in contact, where that is watched.
     pub(crate) contacts: Option<Contacts>,
+    /// The network that it is in; `None` for that of this process.
+    pub(crate) network: Option<Network>,
     /// Removed when the server is gone.
     pub(crate) _folder: Option<TrialFolder>,
 }
@@ -109,14 +112,19 @@ impl Drop for TrialFolder {
 }
 
 impl Running {
-    /// Where it answers; always on this machine.
+    /// Where it answers; always on this machine, in its network.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
+    /// The network that it is in; `None` for that of this process.
+    pub fn network(&self) -> Option<&Network> {
+        self.network.as_ref()
+    }
+
     /// Whether bakeoff has started it and will stop it.
     pub fn is_kept(&self) -> bool {
-        matches!(self.kept, Held::Kept(_))
+        !matches!(self.kept, Held::Already(_))
     }
 
     /// Where its processes are sampled; `None` where they are unknown, or of several trees.
@@ -127,6 +135,20 @@ impl Running {
             is_server,
             cgroup: self.kept.group().map(Path::to_owned),
         })
+    }
+
+    /// Where the processes of what was started beside it are sampled: the other services of a
+    /// compose file.
+    pub fn roots_beside(&self) -> Vec<Root> {
+        let Held::Container(container) = &self.kept else {
+            return Vec::new();
+        };
+        let root = |(pid, cgroup): (rustix::process::Pid, _)| Root {
+            pid: pid.as_raw_pid().unsigned_abs(),
+            is_server: true,
+            cgroup,
+        };
+        container.beside().map(root).collect()
     }
 
     /// Its processes. Of a server that ran already both are its first process, and 0 where that is
@@ -146,7 +168,9 @@ impl Running {
     /// Where it listens for TCP connections from this machine, in whatever role: at the address
     /// where it answers, or on loopback.
     pub fn listening(&self) -> Vec<SocketAddr> {
-        let held = listeners::held_by(&self.kept.pids()).into_iter();
+        let pids = self.kept.pids();
+        let held = within(self.network(), || listeners::held_by(&pids));
+        let held = held.unwrap_or_default().into_iter();
         let tcp = held.filter(|one| one.transport == listeners::Transport::Tcp);
         let places = [self.address.ip(), LOOPBACK];
         let mut addresses: Vec<_> = tcp
@@ -183,6 +207,7 @@ impl Running {
 
     /// The end of its output, for an error message.
     pub fn log_tail(&self) -> String {
+        self.kept.copy_log();
         log::tail(&self.log.file, self.log.from)
     }
 
@@ -247,7 +272,9 @@ impl Running {
             Step::Start
         };
         let fail = |cause| StageError::new(step, cause).with_message(self.log_tail());
-        let asked = self.watched(|| expectation.ask(self.address, within));
+        let (network, address) = (self.network(), self.address);
+        let ask = || bakeoff_probe::within(network, || expectation.ask(address, within))?;
+        let asked = watched(self.contacts.as_ref(), &self.kept, ask);
         if let Some(contacts) = &self.contacts {
             contacts.check(&self.kept.pids()).map_err(fail)?;
         }
@@ -263,21 +290,15 @@ impl Running {
         })
     }
 
-    /// Asks while its contacts are watched, where they are.
-    fn watched<T>(&self, ask: impl FnOnce() -> T) -> T {
-        match &self.contacts {
-            Some(contacts) => contacts.watch(&self.kept.pids(), ask),
-            None => ask(),
-        }
-    }
-
     /// Makes so many equal `requests` in turn, as `workload` asks first, and looks at what the
     /// server does for them. Nothing here fails: what cannot be found out is not known, with the
     /// reason. What the upstream saw is for the caller to fill in.
     pub fn observe(&self, workload: &Workload, requests: u32) -> Work {
+        let (network, address) = (self.network(), self.address);
+        let pids = self.kept.pids();
         let mut work = Work {
             requests,
-            crew: crew::crew(&self.kept.pids(), self.address.port()),
+            crew: within(network, || crew::crew(&pids, address.port())).unwrap_or_default(),
             ..Work::default()
         };
         let usual = "no process of the server seems to hold the listening socket";
@@ -288,8 +309,9 @@ impl Running {
         let before = self.written();
         let first = workload.requests.first();
         let expectation = Expectation::of(first, workload.protocol, &self.approach);
-        let repeat = || expectation.repeat(self.address, requests, OBSERVE_LIMIT);
-        match self.watched(repeat) {
+        let repeat = || expectation.repeat(address, requests, OBSERVE_LIMIT);
+        let repeat = || within(network, repeat)?;
+        match watched(self.contacts.as_ref(), &self.kept, repeat) {
             Ok(repeated) => {
                 work.connections = Some(repeated.connections);
                 work.certificate = repeated.certificate;
@@ -312,12 +334,19 @@ impl Running {
 
     /// The files that it writes, as they are now.
     pub fn written(&self) -> Written {
-        Written(crew::sizes(&self.kept.pids()))
+        let mut sizes = crew::sizes(&self.kept.pids());
+        // What a container prints, its engine writes.
+        if let Held::Container(container) = &self.kept
+            && let Some(path) = container.engine_log()
+        {
+            sizes.insert(path.to_owned(), log::length(path));
+        }
+        Written(sizes)
     }
 
     /// Which of its files have grown since then.
     pub fn grown_since(&self, before: &Written) -> Vec<GrownFile> {
-        crew::grown(&before.0, &crew::sizes(&self.kept.pids()))
+        crew::grown(&before.0, &self.written().0)
     }
 
     /// How it ended by itself, if it has. Does not wait.
@@ -347,9 +376,14 @@ impl Running {
         } else {
             Vec::new()
         };
-        let sockets = listeners::held_by(&before);
+        let network = self.network.take();
+        let network = network.as_ref();
+        let sockets = within(network, || listeners::held_by(&before)).unwrap_or_default();
         let gone = self.kept.stop(&self.ending.signal, self.ending.grace);
         let took_s = began.elapsed().as_secs_f64();
+        if let Held::Container(container) = &mut self.kept {
+            container.end();
+        }
         let running = if self.is_kept() {
             self.kept.pids()
         } else {
@@ -359,7 +393,7 @@ impl Running {
         let mut left: Vec<String> = running
             .map(|pid| format!("process {pid} still runs"))
             .collect();
-        let after = listeners::listeners();
+        let after = within(network, listeners::listeners).unwrap_or_default();
         let open = sockets.iter().filter(|socket| after.contains(socket));
         left.extend(open.map(|socket| format!("{} is still listened on", socket.address)));
         if !left.is_empty() {
@@ -374,5 +408,13 @@ impl Running {
             took_s,
             status,
         })
+    }
+}
+
+/// Asks while its contacts are watched, where they are.
+fn watched<T>(contacts: Option<&Contacts>, kept: &Held, ask: impl FnOnce() -> T) -> T {
+    match contacts {
+        Some(contacts) => contacts.watch(&kept.pids(), ask),
+        None => ask(),
     }
 }

@@ -102,8 +102,20 @@ pub(crate) struct Description {
     /// Fact of an unequal work, then the line of the configuration to change.
     #[serde(default)]
     pub(crate) remedies: BTreeMap<String, String>,
+    /// What is known of images that it comes in.
+    pub(crate) image: Option<ImageTable>,
     #[serde(default)]
     own: OwnTable,
+}
+
+/// Images that a server comes in.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ImageTable {
+    /// Last parts of their names, without tags.
+    pub(crate) names: Vec<String>,
+    /// Where they have their configuration.
+    pub(crate) config: String,
 }
 
 /// What a program must say of itself to speak a protocol, or to have counters.

@@ -13,6 +13,7 @@ use bakeoff_record::{ServerFacts, Step, private_folder, write_private};
 
 use crate::certificates::Certificates;
 use crate::cgroup::{CgroupKind, Cgroups};
+use crate::container;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Approach, Trust};
 use crate::host::{self, Keepers};
@@ -142,11 +143,15 @@ impl Stage {
         &self.options.servers
     }
 
-    /// The path and the SHA-256, hex, of the program that a contender would be started with.
+    /// The path and the SHA-256, hex, of the program that a contender would be started with; of a
+    /// container the name and digest of its image.
     ///
     /// # Errors
-    /// When there is no such server or program, or it cannot be read.
+    /// When there is no such server, program or image, or it cannot be read.
     pub fn program_of(&self, contender: &Contender) -> Result<(PathBuf, String), StageError> {
+        if let ServerChoice::Container(own) = &contender.server {
+            return container::image_of(own);
+        }
         let ServerChoice::Program {
             server,
             version,
@@ -161,6 +166,17 @@ impl Stage {
         let program = program::find(&server, version.as_deref(), binary.as_deref())?;
         let digest = self.digest(&program.path)?;
         Ok((program.path, digest))
+    }
+
+    /// SHA-256 of what a contender is started with now, hex: of this program, or of its image.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn digest_of(&self, contender: &Contender, program: &Path) -> Result<String, StageError> {
+        match &contender.server {
+            ServerChoice::Container(own) => container::image_of(own).map(|(_, digest)| digest),
+            _ => self.digest(program),
+        }
     }
 
     /// SHA-256 of a program, hex.
@@ -266,6 +282,7 @@ impl Stage {
                 grace: Duration::from_secs(2),
             },
             contacts: None,
+            network: None,
             _folder: Some(folder),
         })
     }
@@ -302,6 +319,11 @@ impl Stage {
         command.extend(self.shared.listening.flags().into_iter().flatten());
         user::hand_over(&folder.0, user)?;
         Ok((folder, trust))
+    }
+
+    /// Where what lives as long as a trial lies.
+    pub(crate) fn run_folder(&self) -> &Path {
+        &self.options.run_folder
     }
 
     /// A path below the run folder that nobody else was given.

@@ -65,6 +65,11 @@ pub(crate) fn members(group: &Path) -> Vec<Pid> {
 
 /// The name of a process, as the kernel keeps it; empty when it is gone.
 pub(crate) fn name(pid: Pid) -> String {
+    name_of(pid.as_raw_pid())
+}
+
+/// The same by its number.
+pub(crate) fn name_of(pid: RawPid) -> String {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     name.trim_end().to_owned()
 }

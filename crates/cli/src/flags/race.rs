@@ -20,7 +20,8 @@ use super::{Format, cpus, duration};
     bakeoff race nginx:optimized caddy\n  \
     bakeoff race caddy@2.8.4 caddy@2.11.7\n  \
     bakeoff race caddy@2.8.4 caddy@2.11.7 --gate rate=5%\n  \
-    bakeoff race ./nginx.conf ./Caddyfile --rate 500")]
+    bakeoff race ./nginx.conf ./Caddyfile --rate 500\n  \
+    bakeoff race --image nginx:1.28 --image caddy:2.10 /")]
 pub(crate) struct RaceFlags {
     #[command(flatten)]
     pub(crate) operands: OperandFlags,
@@ -33,14 +34,24 @@ pub(crate) struct RaceFlags {
 /// Contenders, and what they are asked.
 #[derive(Debug, Args)]
 pub(crate) struct OperandFlags {
-    /// Contenders: the URL of a running server, SERVER, SERVER@VERSION, SERVER:VARIANT or a
-    /// configuration file. After them the path to request, such as /index.html
+    /// Contenders: the URL of a running server, SERVER, SERVER@VERSION, SERVER:VARIANT, a
+    /// configuration file or a compose file. After them the path to request, such as /index.html
     #[arg(value_name = "CONTENDER")]
     pub(crate) what: Vec<String>,
     /// Command line that starts a contender; may be repeated. The port to listen on replaces
     /// `{port}` in it, and is in the environment variable PORT
     #[arg(long, value_name = "COMMAND")]
     pub(crate) start: Vec<String>,
+    /// Image of podman or docker that is a contender; may be repeated. It is measured from inside
+    /// its container's network, so no port is published
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) image: Vec<String>,
+    /// Service of the compose files that is measured [default: the one that asks the others]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) service: Option<String>,
+    /// Pull images that are not here
+    #[arg(long, requires = "image")]
+    pub(crate) pull: bool,
     /// Working folder of the commands [default: this one]
     #[arg(long, value_name = "DIR", requires = "start")]
     pub(crate) folder: Option<PathBuf>,

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use bakeoff_origin::Counts;
 use bakeoff_plan::{Protocol, Request, Workload};
-use bakeoff_probe::{Probe, ProbeOptions, TreeSource};
+use bakeoff_probe::{Probe, ProbeOptions, TreeSource, within};
 use bakeoff_record::{
     GrownFile, Pinned, Role, ServerFacts, StopFacts, TrialEnd, Usage, When, Work,
 };
-use bakeoff_stage::{Fetched, Running};
+use bakeoff_stage::{Fetched, Root, Running};
 
 use super::Contestant;
 use crate::counters::OwnCounters;
@@ -83,17 +83,25 @@ impl Staged for Contestant {
     }
 
     fn sample(&mut self, network: bool) -> Result<(), String> {
-        let probe = Probe::start(self.probe_options(network));
-        self.sampling.counters = OwnCounters::find(&self.server);
+        let options = self.probe_options(network);
+        let inside = self.server.network();
+        let started = within(inside, || {
+            (Probe::start(options), OwnCounters::find(&self.server))
+        });
+        let (probe, counters) = started.map_err(|cause| format!("enter the network: {cause}"))?;
+        self.sampling.counters = counters;
         self.sampling.probe = Some(probe.map_err(|error| error.to_string())?);
         Ok(())
     }
 
     fn note_edge(&mut self, edge: Edge) {
-        match edge {
-            Edge::Start => self.sampling.counters.begin(),
-            Edge::End => self.sampling.counters.end(),
-        }
+        let counters = &mut self.sampling.counters;
+        let note = || match edge {
+            Edge::Start => counters.begin(),
+            Edge::End => counters.end(),
+        };
+        // Without its counters, nothing is concluded from them.
+        let _ = within(self.server.network(), note);
     }
 
     fn sampled(&mut self, start: Option<Instant>) -> Usage {
@@ -114,19 +122,18 @@ impl Staged for Contestant {
 
 impl Contestant {
     fn probe_options(&self, network: bool) -> ProbeOptions {
-        let source = |role, running: &Running| {
-            let root = running.root()?;
-            Some(TreeSource {
-                role,
-                root: root.pid,
-                include_root: root.is_server,
-                cgroup: root.cgroup,
-            })
+        let source = |role, root: Root| TreeSource {
+            role,
+            root: root.pid,
+            include_root: root.is_server,
+            cgroup: root.cgroup,
         };
         let origin = self.origin.as_ref();
-        let of_server = source(self.role, &self.server);
-        let of_origin = origin.and_then(|origin| source(Role::Origin, origin));
-        let mut trees: Vec<TreeSource> = of_server.into_iter().chain(of_origin).collect();
+        let of_server = self.server.root().map(|root| source(self.role, root));
+        let of_origin = origin.and_then(Running::root).into_iter();
+        let beside = of_origin.chain(self.server.roots_beside());
+        let beside = beside.map(|root| source(Role::Origin, root));
+        let mut trees: Vec<TreeSource> = of_server.into_iter().chain(beside).collect();
         trees.push(TreeSource {
             role: if network { Role::Bakeoff } else { Role::Engine },
             root: std::process::id(),

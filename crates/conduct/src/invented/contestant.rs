@@ -93,6 +93,7 @@ impl Staged for Contestant {
         let server = match &self.choice {
             ServerChoice::Program { server, .. } => server.as_str(),
             ServerChoice::Command(_) => "command",
+            ServerChoice::Container(_) => "image",
             ServerChoice::Url(_) => return ServerFacts::without_folder("url", ADDRESS),
             ServerChoice::Yardstick => "yardstick",
             ServerChoice::Origin => "origin",
@@ -121,6 +122,7 @@ impl Staged for Contestant {
             address: ADDRESS,
             host: None,
             authority: None,
+            network: None,
         }
     }
 

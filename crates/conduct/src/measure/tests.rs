@@ -68,6 +68,7 @@ impl Staged for Scripted {
             address: self.address.unwrap_or(([192, 0, 2, 1], 80).into()),
             host: None,
             authority: None,
+            network: None,
         }
     }
 

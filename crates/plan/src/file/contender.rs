@@ -16,7 +16,8 @@ pub(crate) struct ContenderTable {
     /// Unique in the plan.
     #[schemars(extend("examples" = ["nginx-default"]))]
     pub(crate) name: String,
-    /// Folder in `servers/` that says how this program is run; or write `command` or `url`.
+    /// Folder in `servers/` that says how this program is run; or write `command`,
+    /// `url`, `image` or `compose`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["nginx"]))]
     pub(crate) server: Option<String>,
@@ -33,7 +34,9 @@ pub(crate) struct ContenderTable {
     #[schemars(extend("examples" = ["/opt/nginx/sbin/nginx"]))]
     pub(crate) binary: Option<String>,
     /// A variant of the server's templates, or a file of your own: what has a slash or a dot
-    /// in it is a file, relative to the plan's folder. Without it, `default`.
+    /// in it is a file, relative to the plan's folder. Without it, `default`. For `image` it is a
+    /// file that is mounted read only where the server's folder says, or in `FILE:/PATH` at
+    /// `/PATH`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["default"]))]
     pub(crate) config: Option<String>,
@@ -61,11 +64,34 @@ pub(crate) struct ContenderTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["node app.js"]))]
     pub(crate) command: Option<String>,
+    /// Image of a container, as podman or docker names it. It is measured from inside its own
+    /// network, so that no port has to be published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["nginx:1.28"]))]
+    pub(crate) image: Option<String>,
+    /// Arguments of `image` in place of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["nginx", "-g", "daemon off;"]]))]
+    pub(crate) args: Vec<String>,
+    /// Compose file, relative to the plan's folder. All of its services are started, and `service`
+    /// is measured; no port has to be published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["compose.yaml"]))]
+    pub(crate) compose: Option<String>,
+    /// Service of `compose` that is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["proxy"]))]
+    pub(crate) service: Option<String>,
+    /// Port in the container that is asked; without it, that of the protocol, 80 or 443, or
+    /// another one that the server listens on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1), extend("examples" = [8080]))]
+    pub(crate) port: Option<u16>,
     /// Commands that run to their end before each trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [["systemctl restart app"]]))]
     pub(crate) fresh: Vec<String>,
-    /// Variables of the environment of `command`.
+    /// Variables of the environment of `command` or `image`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) env: BTreeMap<String, String>,
     /// Working folder of `command` and `fresh`, relative to the plan's folder; without it, that
@@ -73,7 +99,8 @@ pub(crate) struct ContenderTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["app"]))]
     pub(crate) folder: Option<String>,
-    /// When `command` counts as started; without it, when it answers the workload.
+    /// When `command`, `image` or `service` counts as started; without it, when it answers the
+    /// workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ready: Option<ReadyTable>,
     /// How `command` is asked to end; without it, by TERM, and by force after 2s.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
+mod containers;
 mod messages;
 mod properties;
 mod replay;

@@ -92,7 +92,7 @@ fn missing_keys() {
         "server = \"nginx\"",
         "",
         "p.toml:5:1: `server` is missing in `contender`: write `server = \"nginx\"`, or `command`, \
-         or `url`",
+         `url`, `image` or `compose`",
     );
     plan(
         "[[load]]\nclients = [10, 200]\nduration = \"2s\"",
@@ -536,11 +536,11 @@ fn commands_and_urls() {
     );
     own(
         "url = \"http://127.0.0.1:1/\"\nconfig = \"default\"",
-        "p.toml:8:10: `config` belongs to `server`, and not to `url`; take it out",
+        "p.toml:8:10: `config` belongs to `server` or `image`, and not to `url`; take it out",
     );
     own(
         "url = \"http://127.0.0.1:1/\"\nenv = { A = \"b\" }",
-        "p.toml:8:7: `env` belongs to `command`, and not to `url`; take it out",
+        "p.toml:8:7: `env` belongs to `command` or `image`, and not to `url`; take it out",
     );
     own(
         "server = \"nginx\"\nfresh = [\"true\"]",

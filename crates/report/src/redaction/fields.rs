@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bakeoff_plan::{
-    ConfigSource, Contender, Content, OwnCommand, Plan, Replacement, Request, Requests, RunningUrl,
-    ServerChoice, Workload,
+    ConfigSource, ContainerSource, Contender, Content, MountedConfig, OwnCommand, OwnCompose,
+    OwnContainer, OwnImage, Plan, Replacement, Request, Requests, RunningUrl, ServerChoice,
+    Workload,
 };
 use bakeoff_record::{
     AnswerCheck, ConfigChange, ConfigFile, Hosts, LoadResult, Machine, Record, Said, ServerFacts,
@@ -123,6 +124,7 @@ fn of_contender(contender: &mut Contender, see: &mut See<'_>) {
             fresh.iter_mut().for_each(|it| see(Field::Prose, it));
             of_path(folder, see);
         }
+        ServerChoice::Container(own) => of_container(own, see),
         ServerChoice::Yardstick | ServerChoice::Origin => {}
     }
     for (name, value) in overlays {
@@ -133,6 +135,37 @@ fn of_contender(contender: &mut Contender, see: &mut See<'_>) {
         see(Field::Configuration, from);
         see(Field::Configuration, to);
     }
+}
+
+fn of_container(own: &mut OwnContainer, see: &mut See<'_>) {
+    let OwnContainer {
+        source,
+        port: _,
+        ready,
+    } = own;
+    match source {
+        ContainerSource::Image(OwnImage {
+            image,
+            args,
+            environment,
+            config,
+        }) => {
+            see(Field::Name, image);
+            args.iter_mut().for_each(|it| see(Field::Prose, it));
+            for (name, value) in environment {
+                see(Field::Setting { name }, value);
+            }
+            if let Some(MountedConfig { file, at }) = config {
+                of_path(file, see);
+                at.iter_mut().for_each(|it| see(Field::Prose, it));
+            }
+        }
+        ContainerSource::Compose(OwnCompose { file, service }) => {
+            of_path(file, see);
+            see(Field::Name, service);
+        }
+    }
+    ready.path.iter_mut().for_each(|it| see(Field::Target, it));
 }
 
 fn of_own_command(own: &mut OwnCommand, see: &mut See<'_>) {

@@ -46,7 +46,7 @@ pub(super) fn read(
     let bytes = read_regular(&path, CONFIG_BYTES_MAX).map_err(|error| failed(&error))?;
     let text = String::from_utf8_lossy(&bytes);
     if let Some(services) = compose(&path, &text) {
-        return Err(exit::usage(instead_of_compose(&path, &services)));
+        return Err(exit::usage(of_compose(&path, &services)));
     }
     let mut names = match said {
         Some(said) if said.of_one => Vec::new(),
@@ -88,8 +88,14 @@ pub(super) fn read(
     })
 }
 
-/// What to do in place of naming a compose file, with what is in it.
-fn instead_of_compose(path: &Path, services: &[Service]) -> String {
+/// The services of a compose file; `None` for any other file, and none.
+pub(super) fn services(path: &Path) -> Option<Vec<Service>> {
+    let bytes = read_regular(path, CONFIG_BYTES_MAX).ok()?;
+    compose(path, &String::from_utf8_lossy(&bytes))
+}
+
+/// What is in a compose file, and how a service of it is measured.
+fn of_compose(path: &Path, services: &[Service]) -> String {
     let one = |service: &Service| {
         let image = service.image.as_deref().unwrap_or("built here");
         let mut said = vec![image.to_owned()];
@@ -102,22 +108,12 @@ fn instead_of_compose(path: &Path, services: &[Service]) -> String {
         format!("{} ({})", service.name, said.join(", "))
     };
     let all: Vec<String> = services.iter().map(one).collect();
-    let urls = services.iter().flat_map(|service| &service.ports).take(2);
-    let mut urls: Vec<String> = urls
-        .map(|port| format!("http://127.0.0.1:{port}/"))
-        .collect();
-    let publish = match urls.as_slice() {
-        [] => ", with a port of it published by `ports`",
-        _ => "",
-    };
-    urls.resize(2, "URL".to_owned());
     format!(
-        "{} is a compose file, with {}; bakeoff starts no containers: start it yourself{publish} \
-         (docker compose -f {} up -d), and race URLs: bakeoff race {}",
+        "{} is a compose file, with {}; it is measured as it is, and no port of it has to be \
+         published: bakeoff race {} OTHER --service NAME /",
         path.display(),
         all.join(", "),
-        shell_path(path),
-        urls.join(" ")
+        shell_path(path)
     )
 }
 

@@ -21,6 +21,7 @@ use crate::flags::{ArrivalFlag, OperandFlags, PinningFlags, RaceFlags, RaceLoadF
 use crate::library::Folder;
 use crate::{exit, output};
 
+mod contained;
 pub(super) mod name;
 mod operand;
 
@@ -61,8 +62,8 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
     let operands = operand::read(&flags.operands, &library)?;
     if operands.contenders.len() < 2 {
         return Err(exit::usage(
-            "a race needs at least two contenders: URLs, servers, configuration files or \
-             --start 'COMMAND'; for one URL, use `bakeoff load`",
+            "a race needs at least two contenders: URLs, servers, configuration or compose files, \
+             --image IMAGE or --start 'COMMAND'; for one URL, use `bakeoff load`",
         ));
     }
     let plan = plan(flags, operands, &library)?;
@@ -148,6 +149,11 @@ fn contest(
     load: Overrides,
     library: &Folder,
 ) -> anyhow::Result<Plan> {
+    if flags.pull {
+        for image in &flags.image {
+            bakeoff_stage::pull(image).map_err(super::stage_error)?;
+        }
+    }
     let here = std::env::current_dir().context("failed to find the current folder")?;
     let name = flags.workload.as_deref().unwrap_or("html-small");
     let skeleton = SKELETON.replace("html-small", &escaped(name));

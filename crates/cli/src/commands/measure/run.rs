@@ -11,7 +11,7 @@ use std::time::Duration;
 use bakeoff_conduct::{
     CampaignEnd, Event, Options, Roles, Rules, Site, SiteError, carry_out as conduct,
 };
-use bakeoff_plan::{Overrides, Plan, RoundsAsked, format_duration};
+use bakeoff_plan::{Contender, Overrides, Plan, RoundsAsked, ServerChoice, format_duration};
 use bakeoff_record::{
     FolderError, Machine, Record, RecordFolder, TrialRecord, Warning, When, replace_private,
     shell_path,
@@ -240,6 +240,13 @@ fn refuse_at_once(destination: &Destination, asked: &Asked, path: &Path) -> anyh
     }
     if destination.far.hosts.is_none() && !invented::is_asked_for() {
         Roles::divide(&plan.pinning).map_err(exit::usage)?;
+    }
+    let is_contained = |it: &Contender| matches!(it.server, ServerChoice::Container(_));
+    if destination.far.hosts.is_some() && plan.contenders.iter().any(is_contained) {
+        return Err(exit::usage(
+            "containers are measured from inside their network, so their load cannot come from \
+             another host: leave --hosts out, or publish a port and name its URL",
+        ));
     }
     if plan.is_search() || plan.is_overload() {
         report::refuse_for_search(destination.format)?;

@@ -11,7 +11,7 @@ use bakeoff_stage::{Choice, Servers};
 
 use super::super::load::address;
 use super::super::own_file::{self, OwnFile, Said};
-use super::name;
+use super::{contained, name};
 use crate::exit;
 use crate::flags::OperandFlags;
 use crate::library::Folder;
@@ -44,6 +44,8 @@ enum Operand {
     },
     File(Box<OwnFile>),
     Command(String),
+    /// A container, with its contender's name.
+    Container(String, Box<ServerChoice>),
 }
 
 /// Reads the arguments, then the commands of `--start`.
@@ -68,8 +70,24 @@ pub(super) fn read(flags: &OperandFlags, library: &Folder) -> anyhow::Result<Ope
     });
     let mut operands = Vec::new();
     for text in what {
-        operands.push(operand(text, &here, &servers, said)?);
+        let path = here.join(text);
+        let services = own_file::services(&path).filter(|_| !servers.names().contains(text));
+        operands.push(match services {
+            Some(services) => {
+                let choice = contained::compose(&path, &services, flags)?;
+                Operand::Container(name::of_file(&path, false), Box::new(choice))
+            }
+            None => operand(text, &here, &servers, said)?,
+        });
     }
+    for text in &flags.image {
+        let (name, choice) = contained::image(text)?;
+        operands.push(Operand::Container(name, Box::new(choice)));
+    }
+    flags
+        .start
+        .iter()
+        .try_for_each(|it| contained::refuse_engine(it))?;
     operands.extend(flags.start.iter().cloned().map(Operand::Command));
     let path = match varied_path(&mut operands)? {
         Some(own) if path.is_some() => return Err(twice_varied(&own)),
@@ -352,6 +370,7 @@ fn choice(operand: &Operand, folder: &Path, files: &[String]) -> (String, Server
             };
             (name::of_command(command), ServerChoice::Command(own))
         }
+        Operand::Container(name, choice) => (name.clone(), (**choice).clone()),
         Operand::Server {
             name,
             version,
@@ -401,7 +420,7 @@ mod tests {
             Ok(Operand::Url(url)) => url.to_string(),
             Ok(Operand::Server { name, variant, .. }) => format!("{name} {variant}"),
             Ok(Operand::File(file)) => format!("file {}", file.path.display()),
-            Ok(Operand::Command(command)) => command,
+            Ok(Operand::Command(command) | Operand::Container(command, _)) => command,
             Err(error) => format!("{error:#}"),
         }
     }

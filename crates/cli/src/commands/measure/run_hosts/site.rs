@@ -174,6 +174,7 @@ impl Staged for FarStaged {
             address: self.started.address,
             host: self.started.host.clone(),
             authority: self.authority.clone(),
+            network: None,
         }
     }
 
