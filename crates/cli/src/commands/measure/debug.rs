@@ -5,6 +5,7 @@ use std::time::Duration;
 use bakeoff_conduct::start_for_debugging;
 use bakeoff_plan::nearest;
 use bakeoff_report::Redaction;
+use bakeoff_stage::Running;
 
 use crate::flags::DebugFlags;
 use crate::interrupt::Interrupt;
@@ -57,10 +58,7 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
         up.server.log().display()
     );
     text.push_str(&format!("user     {}\n", up.server.users().join(", ")));
-    if let Some(signal) = up.server.reload_signal() {
-        let pid = up.server.tree().main_pid;
-        text.push_str(&format!("reload   kill -{signal} {pid}\n"));
-    }
+    text.push_str(&by_hand(&up.server));
     for (setting, name) in up.server.settings() {
         let setting = redaction.line(&format!("{setting}: {name}"));
         text.push_str(&format!("setting  {setting}\n"));
@@ -89,6 +87,16 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
         origin.stop()?;
     }
     Ok(exit::DONE)
+}
+
+/// How its network is entered and its configuration is taken up, where that can be.
+fn by_hand(server: &Running) -> String {
+    let pid = server.tree().main_pid;
+    let enter = format!("network  its own; nsenter --net --target {pid} curl URL\n");
+    let reload = server.reload_signal();
+    let reload = reload.map(|signal| format!("reload   kill -{signal} {pid}\n"));
+    let enter = server.network().map(|_| enter);
+    [enter, reload].into_iter().flatten().collect()
 }
 
 /// Position of `wanted` among `names`, or an error that suggests the nearest.
