@@ -94,6 +94,9 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
     for part in &intervals {
         latency.merge(&part.latency);
     }
+    // As in a record that was read: whole ones are 35 KB each, and are copied with the record.
+    let latency = latency.trimmed();
+    let nothing = || Histogram::new().trimmed();
     let ok = latency.count();
     let (outcomes, error_latencies) = outcomes(shape, ok);
     let completed = outcomes.completed();
@@ -117,10 +120,10 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
         first_byte: latency.clone(),
         latency,
         connect: connects(shape),
-        handshake: Histogram::new(),
-        send_lag: Histogram::new(),
-        blocked: Histogram::new(),
-        carried: Histogram::new(),
+        handshake: nothing(),
+        send_lag: nothing(),
+        blocked: nothing(),
+        carried: nothing(),
         quic: None,
         bytes: Bytes {
             read: ok * 150,
@@ -148,7 +151,7 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
         warnings: Vec::new(),
         error_samples: samples(&outcomes),
         error_latencies,
-        at_least: Histogram::new(),
+        at_least: nothing(),
         outcomes,
     }
 }
@@ -193,7 +196,7 @@ fn observed(shape: &Shape, ok: u64) -> Observed {
             oldest_age_s: Some(0.000_1),
             ..Clients::default()
         },
-        engine_lag,
+        engine_lag: engine_lag.trimmed(),
         ..Observed::default()
     }
 }
@@ -239,7 +242,7 @@ fn interval(shape: &Shape, part: u64, seed: u64) -> Interval {
         length_s,
         ok,
         errors,
-        latency,
+        latency: latency.trimmed(),
         failed: None,
     }
 }
@@ -273,7 +276,7 @@ fn outcomes(shape: &Shape, ok: u64) -> (OutcomeCounts, BTreeMap<Outcome, Histogr
         if n > 0 {
             let mut ages = Histogram::new();
             ages.record_n(age_ns, n);
-            latencies.insert(outcome, ages);
+            latencies.insert(outcome, ages.trimmed());
         }
     }
     (counts, latencies)
@@ -282,7 +285,7 @@ fn outcomes(shape: &Shape, ok: u64) -> (OutcomeCounts, BTreeMap<Outcome, Histogr
 fn connects(shape: &Shape) -> Histogram {
     let mut connect = Histogram::new();
     connect.record_n(61_000, u64::from(shape.clients));
-    connect
+    connect.trimmed()
 }
 
 fn samples(outcomes: &OutcomeCounts) -> BTreeMap<String, String> {
