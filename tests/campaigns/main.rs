@@ -8,7 +8,7 @@
 //! so that a trial of a minute takes none, and nothing is sent or started. Tests run beside each
 //! other; each has a folder and campaigns of its own.
 //!
-//! ```ignore
+//! ```text
 //! let scene = Scene::of("contender.caddy.rate = 5_000");
 //! let raced = scene.run(&["race", "nginx", "caddy", "--out", "record", "--gate", "rate=5%"]);
 //! raced.expect(3).says("breached");
@@ -18,7 +18,7 @@
 //! the machine: every number is valid. The keys of the file, all with a default, are the fields of
 //! `crates/conduct/src/invented/world.rs`:
 //!
-//! ```toml
+//! ```text
 //! stop_after = 3                 # somebody presses Ctrl-C in the load after these
 //! server.rate = 10_000           # what every server does
 //! [contender.caddy]              # what one does otherwise: also `yardstick`, `origin`, `caddy~`

@@ -9,7 +9,7 @@ use crate::types::{Type, types};
 /// Rules of [`lengths`].
 pub(crate) const LENGTHS: [&str; 3] = ["file-length", "line-length", "function-length"];
 /// Rules of [`contents`].
-pub(crate) const CONTENTS: [&str; 3] = ["module-comment", "unwrap", "unfinished"];
+pub(crate) const CONTENTS: [&str; 4] = ["module-comment", "unwrap", "unfinished", "doc-test"];
 /// Rule of [`sizes`].
 pub(crate) const SIZE: &str = "type-methods";
 /// Rules of [`printing`].
@@ -99,7 +99,8 @@ pub(crate) fn sizes(sources: &[Source]) -> Vec<Type> {
     types
 }
 
-/// Modules that do not say what they do, `unwrap` outside tests, and work left undone.
+/// Modules that do not say what they do, `unwrap` outside tests, work left undone, and examples in
+/// documentation that are code.
 pub(crate) fn contents(sources: &[Source]) -> Vec<Offence> {
     let mut offences = Vec::new();
     let tests = test_modules(sources);
@@ -134,6 +135,13 @@ pub(crate) fn contents(sources: &[Source]) -> Vec<Offence> {
             for line in lines_with(&source.code, word) {
                 add(CONTENTS[2], line, word);
             }
+        }
+        for line in doc_tests(&source.text) {
+            add(
+                CONTENTS[3],
+                line,
+                "begin with ```text: no test runs examples",
+            );
         }
     }
     offences
@@ -171,6 +179,18 @@ fn lines_with(code: &str, word: &str) -> Vec<usize> {
     places
         .map(|(at, _)| code[..at].matches('\n').count() + 1)
         .collect()
+}
+
+/// Lines, from 1, on which documentation begins an example that rustdoc would compile.
+fn doc_tests(text: &str) -> Vec<usize> {
+    let fences = text.lines().enumerate().filter_map(|(index, line)| {
+        let line = line.trim_start();
+        let said = line.strip_prefix("//!").or(line.strip_prefix("///"))?;
+        Some((index + 1, said.trim().strip_prefix("```")?))
+    });
+    // Every second one ends what the one before began.
+    let opening = fences.step_by(2).filter(|(_, kind)| *kind != "text");
+    opening.map(|(line, _)| line).collect()
 }
 
 /// Code above a file's own tests, which stand last.
