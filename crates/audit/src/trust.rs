@@ -95,7 +95,8 @@ pub(crate) fn weigh(
     let mut numbers: Vec<NumberTrust> = tested.filter_map(number).collect();
     let shared_reason = of_all(&mut numbers);
     let is_said = |one: &Weakness| {
-        let mut said = numbers.iter().filter_map(|number| number.reason.as_ref());
+        let of_numbers = numbers.iter().filter_map(|number| number.reason.as_ref());
+        let mut said = of_numbers.chain(&shared_reason);
         said.any(|known| known.code == one.code)
     };
     let doubtful = doubtful(&contenders).filter(|one| !is_said(one));

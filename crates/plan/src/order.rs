@@ -86,14 +86,15 @@ pub(crate) fn block(
 }
 
 /// Whether the first contender is measured twice in a block. Where time ends a campaign that is so
-/// in one block of each round, in turn: what two runs of one server differ by says how far a number
-/// can be trusted, and decides nothing.
+/// in one block of each round, in turn over the loads of one workload after the other: what two
+/// runs of one server differ by says how far a number can be trusted, and decides nothing.
 fn has_control(plan: &Plan, workload: &Workload, load: &Load, round: u32) -> bool {
-    let cells = cells(plan);
-    let place = cells
+    let in_turn = plan
+        .workloads
         .iter()
-        .position(|(one, other)| (*one, *other) == (workload, load));
-    plan.has_fixed_rounds() || place == Some((round as usize - 1) % cells.len())
+        .flat_map(|workload| plan.loads.iter().map(move |load| (workload, load)));
+    let place = in_turn.clone().position(|one| one == (workload, load));
+    plan.has_fixed_rounds() || place == Some((round as usize - 1) % in_turn.count().max(1))
 }
 
 /// About how long `rounds` rounds of `plan` take: every trial's warm-up, window and rest, and
@@ -282,16 +283,20 @@ mod tests {
     #[test]
     fn with_a_budget_one_block_of_a_round_has_a_control() {
         let plan = builtin("quick");
-        for round in 1..=16 {
-            let all = blocks(&plan, 16);
-            let of_round = all.iter().filter(|block| block.round == round);
-            let with: Vec<usize> = of_round
-                .enumerate()
-                .filter(|(_, block)| block.trials.iter().any(|trial| trial.is_control))
-                .map(|(place, _)| place)
-                .collect();
-            assert_eq!(with, [(round as usize - 1) % 8], "{round}");
-        }
+        let all = blocks(&plan, 8);
+        let with = all
+            .iter()
+            .filter(|block| block.trials.iter().any(|trial| trial.is_control));
+        let with: Vec<(u32, &str, &str)> = with
+            .map(|block| (block.round, block.workload.as_str(), block.load.as_str()))
+            .collect();
+        let workloads = ["synthetic", "html-small", "html-large", "proxy"];
+        let loads = |name| ["c50", "share0.5p-c50"].map(|load| (name, load));
+        let in_turn = workloads.into_iter().flat_map(loads);
+        let expected = (1..)
+            .zip(in_turn)
+            .map(|(round, (name, load))| (round, name, load));
+        assert_eq!(with, expected.collect::<Vec<_>>());
     }
 
     #[test]
