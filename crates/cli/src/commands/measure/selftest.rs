@@ -301,14 +301,16 @@ impl Test {
         } else {
             &mut row.without
         };
-        tally.add(named, &seen.codes(fault.finds));
+        let codes = seen.codes(fault.finds);
+        tally.add(named, &codes);
         tally.again += again;
         tally.disturbed += u32::from(disturbed);
+        let listed = || Vec::from_iter(codes).join(", ");
         let said = match (planted, named) {
-            (true, true) => "found",
-            (true, false) => "NOT found",
-            (false, true) => "twin FLAGGED",
-            (false, false) => "twin clean",
+            (true, true) => "found".to_owned(),
+            (true, false) => format!("NOT found, seen: {}", listed()),
+            (false, true) => format!("twin FLAGGED: {}", listed()),
+            (false, false) => "twin clean".to_owned(),
         };
         self.say(format!("{} {repeat}: {said}", fault.name), named != planted);
         Ok(true)
