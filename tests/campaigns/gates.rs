@@ -39,6 +39,45 @@ fn a_race_with_a_gate_and_its_record_say_the_same() {
     scene.run(&back).expect(0);
 }
 
+/// A build waits for its gates and for nothing else: `quick` compares three contenders at eight
+/// loads, and only the rate of closed loops is gated.
+#[test]
+fn a_campaign_with_gates_ends_once_they_are_decided() {
+    let slower = ["caddy", "caddy-default"].map(|name| format!("contender.{name}.rate = 5_000\n"));
+    let scene = Scene::of(&slower.concat());
+    let measured = |record: &str, open: &str| {
+        let trials = scene.trials(record);
+        let rounds = trials.iter().map(|it| it["round"].as_u64().unwrap()).max();
+        let is_asked = |id: &Value| id.as_str().unwrap().contains(open);
+        let contenders = trials.iter().filter(|it| it["kind"] == "contender");
+        let asked = contenders.filter(|it| is_asked(&it["id"]));
+        (rounds.unwrap(), asked.count())
+    };
+    let race = |gate: &str, record: &str, code: i32| {
+        let race = ["race", "nginx", "caddy", "--gate", gate, "--out", record];
+        scene.run(&race).expect(code)
+    };
+    race("rate=5%", "slower", 3).says("breached");
+    let (rounds, _) = measured("slower", "");
+    assert!((3..=5).contains(&rounds), "{rounds}");
+    race("rate=300%", "wide", 0).says("passed");
+    let (rounds, _) = measured("wide", "");
+    assert!((3..=5).contains(&rounds), "{rounds}");
+    let quick = ["run", "quick", "--gate", "rate=5%", "--out", "quick"];
+    scene.run(&quick).expect(3).says("breached");
+    let (rounds, open) = measured("quick", "share");
+    // What no gate is of is measured in two rounds.
+    assert!(
+        (2..=7).contains(&rounds) && open <= 2 * 3 * 4,
+        "{rounds} {open}"
+    );
+    // The same gate of the record, whoever asks for it.
+    let compare = ["compare", "quick", "nginx-default", "caddy-default"];
+    scene
+        .run(&[&compare[..], &["--gate", "rate=5%"]].concat())
+        .expect(3);
+}
+
 /// What verify says of the record as it is, and after changes to it.
 #[test]
 fn a_record_that_was_changed_anywhere_does_not_hold() {
@@ -183,12 +222,6 @@ fn wrong_gates_and_conditions_are_refused_before_anything_is_measured() {
         &race,
         &["--rate", "500", "--fail-if", "rate < 400"],
         fits_nothing,
-    );
-    let by_time = ["run", "quick"];
-    refused(
-        &by_time,
-        &["--gate", "rate=5%"],
-        "add --rounds 10, or --until",
     );
     let run = ["run", "smoke", "--contender", "nginx-default"];
     refused(&run, &["--gate", "rate=5%"], "the plan has one alone");

@@ -26,7 +26,7 @@ use crate::judged::JudgedCell;
 use crate::limits::UNDISTURBED_MIN;
 use late::Delay;
 pub(crate) use late::is_upper_bound;
-pub(crate) use looks::{Left, group_of};
+pub(crate) use looks::{Left, group_of, of_gates as gate_looks};
 pub(crate) use standing::{DISTURBS, Standing, is_disturbed};
 
 /// How far two runs of one server differ. A smaller difference between contenders means nothing.
@@ -65,7 +65,7 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
     let groups: Vec<Vec<&JudgedCell<'_>>> = groups(cells);
     let mut compared = Compared::default();
     let mut drawn = Vec::new();
-    let before = next_group(record, &groups, equivalence);
+    let before = group_after(record, &groups, equivalence);
     compared.goes_on = before.is_some();
     for metric in Metric::ALL {
         let pairs = concluded_pairs(record, &groups, equivalence, metric);
@@ -112,15 +112,31 @@ fn left_of(
     for metric in Metric::ALL.into_iter().filter(|metric| metric.decides()) {
         let pairs = concluded_pairs(record, groups, equivalence, metric);
         let looks = looks::of(record, metric, before);
-        let found = family::decisions(&pairs, metric, &looks);
-        left.add(&pairs, found);
+        let mut found = family::decisions(&pairs, metric, &looks).into_iter();
+        left.add(pairs.iter().filter_map(|pair| {
+            let at = match pair.silence {
+                None => found.next().flatten().and_then(|one| one.decided_at()),
+                // Another load decides it.
+                Some(Reason::ClosedLoop | Reason::OpenLoop) => return None,
+                Some(_) => pair.is_never_decided().then_some(0),
+            };
+            Some((pair.key(), at))
+        }));
     }
     left
 }
 
 /// The group that a campaign that time ends is at; `None` where it is over, as one is that a number
 /// of rounds ends.
-fn next_group(
+pub(crate) fn next_group(
+    record: &Record,
+    cells: &[JudgedCell<'_>],
+    equivalence: &[Equivalence],
+) -> Option<Group> {
+    group_after(record, &groups(cells), equivalence)
+}
+
+fn group_after(
     record: &Record,
     groups: &[Vec<&JudgedCell<'_>>],
     equivalence: &[Equivalence],
@@ -130,17 +146,6 @@ fn next_group(
         Some(left_of(record, groups, equivalence, Some(before)))
     });
     next.map(|trial| trial.group())
-}
-
-/// The looks at a metric so far.
-pub(crate) fn looks_at(
-    record: &Record,
-    cells: &[JudgedCell<'_>],
-    equivalence: &[Equivalence],
-    metric: Metric,
-) -> Vec<Look> {
-    let before = next_group(record, &groups(cells), equivalence);
-    looks::of(record, metric, before)
 }
 
 /// All pairs of one metric as they are concluded.
@@ -264,6 +269,15 @@ impl Pair<'_, '_> {
             cell: self.block,
             between: self.between,
         }
+    }
+
+    /// Whether no number of rounds says anything of it.
+    pub(crate) fn is_never_decided(&self) -> bool {
+        let by_work = matches!(
+            self.silence,
+            Some(Reason::UnequalWork | Reason::ErrorsApart)
+        );
+        by_work || self.first.is_unsupported() || self.second.is_unsupported()
     }
 
     /// Puts what the engine's delay leaves of a difference in place of what was measured.

@@ -27,6 +27,7 @@ pub use alike::{
     Mismatch, asked, engine_settings, machine_mismatches, mismatches, plan_mismatches,
     without_yardstick,
 };
+pub(crate) use within::left_of_gates;
 pub use within::{compare_contenders, fits};
 
 use crate::conclusion::{Metric, PairKey};
@@ -85,14 +86,6 @@ impl Gates {
     pub fn of(&self, metric: Metric) -> Option<f64> {
         let found = self.0.iter().find(|(known, _)| *known == metric);
         found.map(|(_, share)| *share)
-    }
-
-    /// The one that allows least, as a share; `None` where there is none.
-    pub fn strictest(&self) -> Option<f64> {
-        self.0
-            .iter()
-            .map(|(_, share)| *share)
-            .min_by(f64::total_cmp)
     }
 
     /// Whether there is none.
@@ -193,6 +186,8 @@ pub struct GateRow {
     /// where they lack none, or rounds bring none. It says nothing of the ruling, so that a rule
     /// that adds rounds may go by it.
     pub rounds_enough: Option<u32>,
+    /// The round of the look after which no further one changes the ruling; `None` where one may.
+    pub settled_at: Option<u32>,
     /// Why it cannot be decided, or what a breach rests on.
     pub reason: Option<String>,
 }
@@ -282,8 +277,9 @@ struct Change {
 
 impl Change {
     /// Turned so that worse is above 0.
-    fn of(metric: Metric, point: f64, located: &Located, n: usize) -> Self {
-        let (held, certain) = (&located.held, &located.certain);
+    fn of(metric: Metric, located: &Located) -> Self {
+        let (held, certain, n) = (&located.held, &located.certain, located.rounds);
+        let point = held.mean;
         if metric.more_is_better() {
             Self {
                 point: -point,
@@ -364,6 +360,7 @@ impl GateRow {
             ruling: gate.map_or(Ruling::Shown, |_| Ruling::CannotTell),
             rounds_needed: None,
             rounds_enough: None,
+            settled_at: None,
             reason: None,
         }
     }

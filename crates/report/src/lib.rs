@@ -94,4 +94,4 @@ pub use text::{TextOptions, text};
 pub use unequal_work::UnequalWork;
 pub use verify::{Difference, differences, is_drawn_around, stored_document};
 pub use view::{Report, view, view_of};
-pub use widest::{awaits_rounds, widest, widest_gated};
+pub use widest::{awaits_rounds, widest};

@@ -1,8 +1,8 @@
 //! Where differences lie, with an interval that holds for all pairs of a table at once: for gates.
 
-use crate::family::{Family, Held, Member, rounds_for};
+use crate::family::{Held, Member, rounds_for};
 use crate::floor::INTERVAL_FROM;
-use crate::looks::FAMILY_ALPHA;
+use crate::looks::{FAMILY_ALPHA, Look, families};
 use crate::student::student_point;
 
 /// The part of the chance to err that the wider interval has.
@@ -15,6 +15,10 @@ pub struct Located {
     pub held: Held,
     /// The same with a fifth of the chance to err: 99 % for the whole table, where it has 95 %.
     pub certain: Held,
+    /// Rounds that it is of.
+    pub rounds: usize,
+    /// The round of the look that it is of.
+    pub round: u32,
     /// Standard deviation of a round, to plan with.
     spread: f64,
     /// Standard errors that the interval reaches.
@@ -47,25 +51,29 @@ impl Located {
     }
 }
 
-/// Locates each member of a family, with this chance to err for all of them together; `None` where
-/// its rounds are too few for an interval.
-pub fn locate(members: &[Member], chance: f64) -> Vec<Option<Located>> {
-    let Some(family) = Family::after(members, u32::MAX) else {
-        return vec![None; members.len()];
-    };
-    let count = family.count() as f64;
-    let [reach, certain] = [1.0, CERTAIN].map(|part| family.reach(chance * part / count));
-    let of_member = |place: usize| {
-        let mean = family.mean(place)?;
-        Some(Located {
-            held: mean.within(reach),
-            certain: mean.within(certain),
-            spread: mean.spread,
-            reach,
-            fixed: 0.0,
-        })
-    };
-    (0..members.len()).map(of_member).collect()
+/// Locates each member of a family at each look that sees enough rounds of it. All intervals of a
+/// family err with the looks' chances together.
+pub fn locate(members: &[Member], looks: &[Look]) -> Vec<Vec<Located>> {
+    let mut all = vec![Vec::new(); members.len()];
+    for (look, family) in families(members, looks) {
+        let count = family.count() as f64;
+        let [reach, certain] = [1.0, CERTAIN].map(|part| family.reach(look.chance * part / count));
+        for (place, located) in all.iter_mut().enumerate() {
+            let Some(mean) = family.mean(place) else {
+                continue;
+            };
+            located.push(Located {
+                held: mean.within(reach),
+                certain: mean.within(certain),
+                rounds: mean.rounds,
+                round: look.round,
+                spread: mean.spread,
+                reach,
+                fixed: 0.0,
+            });
+        }
+    }
+    all
 }
 
 /// The difference of two series that have no round in common, second over first: Welch's interval
@@ -113,6 +121,8 @@ pub fn locate_apart(first: &[f64], second: &[f64], pairs: usize) -> Option<Locat
     Some(Located {
         held: held_at(FAMILY_ALPHA),
         certain: held_at(FAMILY_ALPHA * CERTAIN),
+        rounds: first.len().min(second.len()),
+        round: u32::MAX,
         // As if rounds were paired: the spread of the difference of two of them.
         spread: (left_variance + right_variance).sqrt(),
         reach: reach_at(FAMILY_ALPHA),
@@ -125,35 +135,47 @@ mod tests {
     use super::*;
     use crate::family::tests::member;
 
+    /// The first member after all its rounds.
+    fn at_the_end(members: &[Member]) -> Located {
+        let [found] = locate(members, &[Look::ALL_ROUNDS])[0]
+            .clone()
+            .try_into()
+            .expect("one look");
+        found
+    }
+
+    #[test]
+    fn each_look_has_its_part_of_the_chance_and_what_an_earlier_one_could_not_use() {
+        let one = [member(0, &[0.3, 0.2, 0.25, 0.31, 0.18])];
+        let look = |round, chance| Look { round, chance };
+        let found = locate(&one, &[look(2, 0.01), look(3, 0.01), look(5, 0.02)]).remove(0);
+        let seen: Vec<(u32, usize)> = found.iter().map(|it| (it.round, it.rounds)).collect();
+        assert_eq!(seen, [(3, 3), (5, 5)]);
+        assert_eq!(locate(&one, &[look(3, 0.02)])[0], found[..1]);
+        assert_eq!(locate(&one, &[look(5, 0.02)])[0], found[1..]);
+    }
+
     #[test]
     fn what_is_certain_lies_farther_out_and_more_pairs_are_wider() {
         let logs = [0.3, 0.2, 0.25, 0.31, 0.18, 0.27, 0.22, 0.29, 0.24, 0.21];
         let beside = member(1, &[0.1, -0.12, 0.05, 0.02]);
         for rounds in [3, 4, 6, 7, 8, 10] {
             let one = member(0, &logs[..rounds]);
-            let alone = locate(std::slice::from_ref(&one), FAMILY_ALPHA)[0]
-                .clone()
-                .expect("rounds enough");
+            let alone = at_the_end(std::slice::from_ref(&one));
             assert!(alone.certain.low < alone.held.low && alone.held.low < alone.held.mean);
             assert!(alone.certain.high > alone.held.high);
-            let wider = locate(&[one, beside.clone()], FAMILY_ALPHA)[0]
-                .clone()
-                .expect("rounds enough");
+            let wider = at_the_end(&[one, beside.clone()]);
             assert!(rounds < 4 || wider.held.low < alone.held.low, "{rounds}");
         }
-        assert_eq!(locate(&[member(0, &logs[..2])], FAMILY_ALPHA), [None]);
-        assert!(locate(&[], FAMILY_ALPHA).is_empty());
+        let few = [member(0, &logs[..2])];
+        assert_eq!(locate(&few, &[Look::ALL_ROUNDS]), [vec![]]);
+        assert!(locate(&[], &[Look::ALL_ROUNDS]).is_empty());
     }
 
     #[test]
     fn a_shift_moves_the_interval_and_a_mirror_turns_it() {
         let logs = [0.3, 0.2, 0.25, 0.31, 0.18, 0.27, 0.22];
-        let held = |logs: Vec<f64>| {
-            locate(&[member(0, &logs)], FAMILY_ALPHA)[0]
-                .clone()
-                .unwrap()
-                .held
-        };
+        let held = |logs: Vec<f64>| at_the_end(&[member(0, &logs)]).held;
         let plain = held(logs.to_vec());
         let shifted = held(logs.iter().map(|log| log + 1.0).collect());
         assert!((shifted.low - plain.low - 1.0).abs() < 1e-9);
@@ -165,9 +187,7 @@ mod tests {
     #[test]
     fn what_is_fixed_is_no_matter_of_rounds() {
         let logs = [0.1, 0.12, 0.08, 0.11, 0.09];
-        let found = locate(&[member(0, &logs)], FAMILY_ALPHA)[0]
-            .clone()
-            .expect("rounds enough");
+        let found = at_the_end(&[member(0, &logs)]);
         let rounds = found.rounds_to_decide(0.02).expect("200 are enough");
         let wider = found.widened(0.01);
         assert!(wider.rounds_to_decide(0.02) > Some(rounds));

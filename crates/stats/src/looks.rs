@@ -84,25 +84,28 @@ pub enum Decided {
 /// it. A difference of `floor`, a logarithm, or less is none.
 pub fn decide(members: &[Member], looks: &[Look], floor: f64) -> Vec<Option<Decision>> {
     let mut all = vec![None; members.len()];
-    let mut saved = 0.0;
-    for look in looks {
-        let chance = look.chance + saved;
-        match Family::after(members, look.round) {
-            Some(family) => {
-                saved = 0.0;
-                let looking = Looking {
-                    family,
-                    round: look.round,
-                    chance,
-                    floor,
-                };
-                looking.update(&mut all);
-            }
-            // What could not be looked at took nothing of the chance.
-            None => saved = chance,
-        }
+    for (look, family) in families(members, looks) {
+        let looking = Looking {
+            family,
+            round: look.round,
+            chance: look.chance,
+            floor,
+        };
+        looking.update(&mut all);
     }
     all
+}
+
+/// The looks that see enough rounds, with the family as each sees it.
+pub(crate) fn families(members: &[Member], looks: &[Look]) -> impl Iterator<Item = (Look, Family)> {
+    let mut saved = 0.0;
+    looks.iter().filter_map(move |look| {
+        // What could not be looked at took nothing of the chance.
+        saved += look.chance;
+        let family = Family::after(members, look.round)?;
+        let chance = std::mem::take(&mut saved);
+        Some((Look { chance, ..*look }, family))
+    })
 }
 
 /// A look at work.

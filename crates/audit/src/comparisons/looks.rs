@@ -5,25 +5,30 @@ use std::time::Duration;
 
 use bakeoff_plan::{Group, LoadModel, Plan, Trial, next_timed};
 use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
-use bakeoff_stats::{Decision, Look, Spending};
+use bakeoff_stats::{Look, Spending};
 
-use crate::comparisons::Pair;
-use crate::conclusion::{Metric, Reason};
+use crate::conclusion::{Metric, PairKey};
 
 /// The looks at a metric, in order, at what comes before a group; at all where there is none. Where
 /// rounds end a campaign there is one, at their end.
 pub(super) fn of(record: &Record, metric: Metric, before: Option<Group>) -> Vec<Look> {
-    match record.plan.budget {
-        Some(budget) if metric.is_tested() => {
-            let spending = Spending {
-                first_s: budget.first.as_secs_f64(),
-                now_s: budget.now.as_secs_f64(),
-                resumed: budget.resumed,
-            };
-            spending.looks(&ended(record, metric, before), before.is_none())
-        }
-        _ => vec![Look::ALL_ROUNDS],
+    match metric.is_tested() {
+        true => of_gates(record, metric, before),
+        false => vec![Look::ALL_ROUNDS],
     }
+}
+
+/// The looks at the gates of a metric, whether or not it is tested between all contenders.
+pub(crate) fn of_gates(record: &Record, metric: Metric, before: Option<Group>) -> Vec<Look> {
+    let Some(budget) = record.plan.budget else {
+        return vec![Look::ALL_ROUNDS];
+    };
+    let spending = Spending {
+        first_s: budget.first.as_secs_f64(),
+        now_s: budget.now.as_secs_f64(),
+        resumed: budget.resumed,
+    };
+    spending.looks(&ended(record, metric, before), before.is_none())
 }
 
 /// The rounds of a metric that are complete, each with the time of the campaign at its end, s.
@@ -101,20 +106,12 @@ impl Left {
         )
     }
 
-    /// Adds the contenders of these pairs all of whose pairs in a cell are decided, or would be
-    /// by no number of rounds.
-    pub(super) fn add(&mut self, pairs: &[Pair<'_, '_>], found: Vec<Option<Decision>>) {
-        let mut found = found.into_iter();
-        // The last look that any of its pairs needed; `None` where one is open.
+    /// Adds the contenders of these pairs all of whose pairs in a cell are settled. Each pair comes
+    /// with the round of the look that settled it, 0 where no number of rounds would; `None` where
+    /// it is open.
+    pub(crate) fn add(&mut self, pairs: impl Iterator<Item = (PairKey, Option<u32>)>) {
         let mut of_place: BTreeMap<(String, String, String), Option<u32>> = BTreeMap::new();
-        for pair in pairs {
-            let at = match pair.silence {
-                None => found.next().flatten().and_then(|one| one.decided_at()),
-                Some(Reason::UnequalWork | Reason::ErrorsApart) => Some(0),
-                Some(Reason::ClosedLoop | Reason::OpenLoop) => continue,
-                Some(_) => None,
-            };
-            let key = pair.key();
+        for (key, at) in pairs {
             for contender in [key.first, key.second] {
                 let place = (key.workload.clone(), key.load.clone(), contender);
                 let known = of_place.entry(place).or_insert(Some(0));

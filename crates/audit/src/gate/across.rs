@@ -171,12 +171,12 @@ fn row(pair: &Pair<'_, '_>, compared: &Compared, family: usize, gates: &Gates) -
         row.reason = Some(because(reason, metric, [pair.first, pair.second]));
         return row;
     }
-    let n = compared.values.iter().map(Vec::len).min().unwrap_or(0);
     let Some(located) = compared.located(family, pair.yardstick) else {
+        let n = compared.values.iter().map(Vec::len).min().unwrap_or(0);
         row.reason = Some(format!("{n} rounds are too few for an interval"));
         return row;
     };
-    let change = Change::of(metric, located.held.mean, &located, n);
+    let change = Change::of(metric, &located);
     row.hold(&change, &located);
     let hidden = |gate: f64| located.hides(change.distance(gate));
     if row.ruling == Ruling::CannotTell && row.gate.is_some_and(hidden) {

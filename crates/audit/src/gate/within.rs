@@ -1,11 +1,11 @@
 //! Two contenders of one campaign: their rounds are pairs.
 
-use bakeoff_plan::Plan;
+use bakeoff_plan::{Group, Plan};
 use bakeoff_record::Record;
-use bakeoff_stats::{FAMILY_ALPHA, INTERVAL_FROM, Located, Member, Paired, locate};
+use bakeoff_stats::{INTERVAL_FROM, Located, Member, locate};
 
 use super::{Change, GateError, GateRow, Gates, Ruling, all_fit};
-use crate::comparisons::{Pair, family_of, looks_at, shown_only};
+use crate::comparisons::{Left, Pair, family_of, gate_looks, next_group, shown_only};
 use crate::conclusion::{Metric, Reason};
 use crate::enough::rounds_of_both;
 use crate::judged::{Judged, JudgedCell, leave_out_unsupported};
@@ -35,13 +35,46 @@ pub fn compare_contenders(
     if seconds.contains(&first) {
         return Err(GateError::Same(first.to_owned()));
     }
-    // Each is of the whole campaign, whoever is held against whom.
-    let families = Metric::ALL.map(|metric| Family::of(record, judged, metric));
+    let before = next_group(record, &judged.cells, &judged.equivalence);
+    let families = families(record, judged, before);
     let mut all = Vec::new();
     for second in seconds {
         all.extend(of_pair(&families, first, second, gates)?);
     }
     Ok(all)
+}
+
+/// Which contenders are measured no more where, because the looks before a group decided each of
+/// their gates, all of which are held against the plan's first contender.
+pub(crate) fn left_of_gates(
+    record: &Record,
+    judged: &Judged<'_>,
+    gates: &Gates,
+    before: Group,
+) -> Left {
+    let mut left = Left::default();
+    let families = families(record, judged, Some(before));
+    let mut contenders = record.plan.contenders.iter().map(|one| one.name.as_str());
+    let first = contenders.next().unwrap_or_default();
+    let rows = contenders.flat_map(|second| {
+        let of_family = move |family: &Family<'_, '_>| family.rows(first, second, gates);
+        families.iter().flat_map(of_family)
+    });
+    // What has no gate decides nothing.
+    left.add(rows.map(|placed| match placed.row.gate {
+        Some(_) => (placed.row.pair, placed.row.settled_at),
+        None => (placed.row.pair, Some(0)),
+    }));
+    left
+}
+
+/// Each is of the whole campaign, whoever is held against whom.
+fn families<'c, 'r>(
+    record: &'c Record,
+    judged: &'c Judged<'r>,
+    before: Option<Group>,
+) -> [Family<'c, 'r>; 6] {
+    Metric::ALL.map(|metric| Family::of(record, judged, metric, before))
 }
 
 /// Holds `second` against `first`.
@@ -79,13 +112,6 @@ pub fn fits(gates: &Gates, plan: &Plan) -> Result<(), GateError> {
     }
 }
 
-/// The chance to err of the intervals: where time ends a campaign, that of its last look, as who is
-/// measured in it was chosen by looks.
-fn chance(record: &Record, judged: &Judged<'_>, metric: Metric) -> f64 {
-    let looks = looks_at(record, &judged.cells, &judged.equivalence, metric);
-    looks.last().map_or(FAMILY_ALPHA, |look| look.chance)
-}
-
 /// A row with where it belongs.
 struct Placed {
     block: usize,
@@ -94,10 +120,10 @@ struct Placed {
     row: GateRow,
 }
 
-/// All pairs of one metric, with where those that may be compared lie.
+/// All pairs of one metric, with where those that may be compared lie at each look.
 struct Family<'c, 'r> {
     metric: Metric,
-    pairs: Vec<(Pair<'c, 'r>, Option<Located>)>,
+    pairs: Vec<(Pair<'c, 'r>, Vec<Located>)>,
     /// What two runs of one server differ by in the middle, where that was measured, and whether it
     /// is beyond chance.
     twins: Option<(f64, bool)>,
@@ -105,19 +131,21 @@ struct Family<'c, 'r> {
 }
 
 impl<'c, 'r> Family<'c, 'r> {
-    fn of(record: &'c Record, judged: &'c Judged<'r>, metric: Metric) -> Self {
+    fn of(
+        record: &'c Record,
+        judged: &'c Judged<'r>,
+        metric: Metric,
+        before: Option<Group>,
+    ) -> Self {
         let pairs = family_of(record, &judged.cells, &judged.equivalence, metric);
         let held = pairs
             .iter()
             .filter_map(|pair| Some(pair.member(pair.held()?)));
         let held: Vec<Member> = held.collect();
-        let mut located = locate(&held, chance(record, judged, metric)).into_iter();
+        let mut located = locate(&held, &gate_looks(record, metric, before)).into_iter();
         let with = |pair: Pair<'c, 'r>| {
-            let located = match pair.held() {
-                Some(_) => located.next().flatten(),
-                None => None,
-            };
-            (pair, located)
+            let located = pair.held().and_then(|_| located.next());
+            (pair, located.unwrap_or_default())
         };
         let mut floors = judged.floors.iter();
         let measured = floors.find(|floor| floor.metric == metric && floor.n > 0);
@@ -141,7 +169,7 @@ impl<'c, 'r> Family<'c, 'r> {
                 rows.push(Placed {
                     block: pair.block,
                     is_unsupported: pair.first.is_unsupported() && pair.second.is_unsupported(),
-                    row: self.row(pair, located.as_ref(), reversed, gates),
+                    row: self.row(pair, located, reversed, gates),
                 });
             }
         }
@@ -151,7 +179,7 @@ impl<'c, 'r> Family<'c, 'r> {
     fn row(
         &self,
         pair: &Pair<'_, '_>,
-        located: Option<&Located>,
+        located: &[Located],
         reversed: bool,
         gates: &Gates,
     ) -> GateRow {
@@ -174,14 +202,20 @@ impl<'c, 'r> Family<'c, 'r> {
             );
             row.rounds_enough = needed.filter(|_| is_passing);
             row.rounds_needed = row.rounds_enough;
-            if let (Some(undisturbed), Some(located)) = (pair.undisturbed(), located) {
-                let change = self.change(undisturbed, located, reversed);
-                self.hold_undisturbed(&change, &mut row);
+            row.settled_at = pair.is_never_decided().then_some(0);
+            if let (Some(_), Some(located)) = (pair.undisturbed(), located.last()) {
+                self.hold_undisturbed(&self.change(located, reversed), &mut row);
             }
             return row;
         }
-        let rounds = pair.paired.len();
-        let Some(located) = located else {
+        // The first look that decides, or the last one.
+        let is_decided = |located: &&Located| {
+            let ruling = |gate| self.change(located, reversed).held_against(gate);
+            row.gate
+                .is_some_and(|gate| ruling(gate) != Ruling::CannotTell)
+        };
+        let Some(located) = located.iter().find(is_decided).or(located.last()) else {
+            let rounds = pair.paired.len();
             let noun = if rounds == 1 {
                 "round is"
             } else {
@@ -191,15 +225,18 @@ impl<'c, 'r> Family<'c, 'r> {
             row.rounds_needed = Some(INTERVAL_FROM as u32);
             return row;
         };
-        let change = self.change(&pair.paired, located, reversed);
+        let change = self.change(located, reversed);
         row.hold(&change, located);
         self.hold_against_twins(&change, &mut row);
+        if row.ruling != Ruling::CannotTell {
+            row.settled_at = Some(located.round);
+        }
         row
     }
 
-    /// How much worse the second is in these rounds.
-    fn change(&self, paired: &Paired, located: &Located, reversed: bool) -> Change {
-        let change = Change::of(self.metric, located.held.mean, located, paired.len());
+    /// How much worse the second is.
+    fn change(&self, located: &Located, reversed: bool) -> Change {
+        let change = Change::of(self.metric, located);
         if reversed { change.turned() } else { change }
     }
 

@@ -102,17 +102,15 @@ pub(crate) struct RaceLoadFlags {
     /// Time under load before measuring
     #[arg(long, value_parser = duration)]
     pub(crate) warmup: Option<Duration>,
-    /// Measure until each difference is decided, and for at most this long [default: 1m, unless a
-    /// number of rounds, a width or a gate ends the race]
+    /// Measure until each difference is decided, or each gate if there are some, and for at most
+    /// this long [default: 1m, with --gate 10m]
     #[arg(long, value_name = "TIME", value_parser = duration,
-          conflicts_with_all = ["until", "rounds", "gate"])]
+          conflicts_with_all = ["until", "rounds"])]
     pub(crate) budget: Option<Duration>,
-    /// Number of rounds, whatever they show [default: with --gate 10, and up to 40 until each gated
-    /// comparison is known to within its gate]
+    /// Number of rounds, whatever they show
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u32>,
-    /// Add rounds until each comparison is known to within this, such as 3%, but run at least 10;
-    /// with --gate, only the comparisons of gates count
+    /// Add rounds until each comparison is known to within this, such as 3%, but run at least 10
     #[arg(long, value_name = "P%", value_parser = percentage)]
     pub(crate) until: Option<f64>,
     /// Seed for the order of trials and for schedules

@@ -132,13 +132,12 @@ pub(crate) struct FarFlags {
 /// When a campaign has enough rounds, and what follows them.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct StoppingFlags {
-    /// Measure until each difference is decided, and for at most this long, such as 3m; with
-    /// --resume, the time in all
+    /// Measure until each difference is decided, or each gate if there are some, and for at most
+    /// this long, such as 3m; with --resume, the time in all
     #[arg(long, value_name = "TIME", value_parser = duration,
           conflicts_with_all = ["until", "max_rounds", "rounds"])]
     pub(crate) budget: Option<Duration>,
-    /// Add rounds until each comparison is known to within this, such as 3%, but run at least 10;
-    /// with --gate, only the comparisons of gates count
+    /// Add rounds until each comparison is known to within this, such as 3%, but run at least 10
     #[arg(long, value_name = "P%", value_parser = percentage)]
     pub(crate) until: Option<f64>,
     /// Largest number of rounds with --until [default: 40]

@@ -11,7 +11,7 @@ use bakeoff_report::{
     Compare, CompareError, Gates, Redacted, Report, Ruling, TextOptions, bencher, compare_across,
     compare_json, compare_junit, compare_markdown, compare_text, compare_within, conditions_of,
     differences, github_bigger, github_smaller, gobench, hgrm, html, is_drawn_around, junit,
-    openmetrics, otava, otava_holes, stored_document, summary, view, view_of, widest_gated,
+    openmetrics, otava, otava_holes, stored_document, summary, view, view_of,
 };
 use serde_json::Value;
 
@@ -55,18 +55,6 @@ fn a_comparison_in_every_format() {
     check("compare.json", &pretty);
 }
 
-/// A stopping rule looks at what is gated alone, and a gate that allows more takes less to decide.
-#[test]
-fn the_widest_interval_is_of_what_is_gated() {
-    let record = bakeoff_testing::campaign(10);
-    let of = |text: &str| widest_gated(&record, &gates(text)).expect("intervals");
-    let (rate, cpu) = (of("rate=5%"), of("cpu=5%"));
-    assert!(rate > 0.0 && cpu > 0.0 && rate != cpu, "{rate} {cpu}");
-    assert_eq!(of("rate=5%,cpu=5%"), rate.max(cpu));
-    let loose = of("rate=5%,cpu=500%");
-    assert!((loose - rate.max(cpu / 100.0)).abs() < 1e-12, "{loose}");
-}
-
 /// Rates that the hypervisor held down show nothing, and further rounds may: they are awaited.
 #[test]
 fn rounds_that_were_disturbed_ask_for_others() {
@@ -75,7 +63,6 @@ fn rounds_that_were_disturbed_ask_for_others() {
     for tick in early.flat_map(|trial| &mut trial.usage.host) {
         tick.cpus[0].steal += 0.3;
     }
-    assert_eq!(widest_gated(&record, &gates("rate=5%")), None);
     let sides = ("nginx-default", ["caddy-default"]);
     let compare = compare_within(&hidden(record), sides.0, &sides.1, &gates("rate=5%"));
     let rows = compare.expect("both are there").rows;

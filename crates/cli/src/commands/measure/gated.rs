@@ -5,9 +5,9 @@ use std::path::Path;
 use bakeoff_plan::Plan;
 use bakeoff_record::{Machine, Record, shell_path, shell_word};
 use bakeoff_report::{
-    Compare, CompareError, Condition, Gates, Redacted, Ruling, Undecidable, awaits_rounds,
+    Compare, CompareError, Condition, Course, Gates, Redacted, Ruling, Undecidable, awaits_rounds,
     baseline_mismatches, compare_across, compare_text, compare_within, conditions_of,
-    contenders_of, fits, undecidable, widest, widest_gated,
+    contenders_of, fits, undecidable, widest,
 };
 
 use crate::commands::compare::{exit_code, is_of_same_campaign, refuse_without_rounds};
@@ -66,19 +66,23 @@ impl Gated {
         if record.plan.until.is_none() {
             return (!awaits_rounds(record)).then_some(0.0);
         }
+        widest(record)
+    }
+
+    /// The trials of a campaign that time ends: until its gates are decided, where it has some.
+    pub(super) fn course(&self) -> Course {
         match (&self.gates, &self.baseline) {
-            (Some(gates), None) => widest_gated(record, gates),
-            // Intervals against another record are of both, and rounds here narrow one.
-            _ => widest(record),
+            (Some(gates), None) => Course::of_gates(gates.clone()),
+            _ => Course::default(),
         }
     }
 
     /// Refuses gates and conditions that no load of the plan has a number for.
     pub(super) fn refuse_what_fits_nothing(&self, plan: &Plan) -> anyhow::Result<()> {
-        if self.gates.is_some() && !plan.has_fixed_rounds() {
+        if self.gates.is_some() && self.baseline.is_some() && plan.budget.is_some() {
             return Err(exit::usage(
-                "--gate is decided by rounds, and the plan ends when its differences are decided, \
-                 or by time; add --rounds 10, or --until 5%",
+                "--gate against a --baseline is decided by rounds, and the plan ends when its own \
+                 differences are decided, or by time; add --rounds 10, or --until 5%",
             ));
         }
         let is_asked = self.gates.is_some() || !self.conditions.is_empty();

@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::Context;
 use bakeoff_plan::{
     Arrival, Budget, Contender, Content, Expected, Overrides, Pinning, Plan, Protocol, Request,
-    RequestBody, RoundsAsked, ServedFile, ServerChoice, TRIAL_OVERHEAD, Until, Url, Workload,
-    own_header, parse,
+    RequestBody, RoundsAsked, ServedFile, ServerChoice, TRIAL_OVERHEAD, Url, Workload, own_header,
+    parse,
 };
 use bakeoff_report::Gates;
 
@@ -48,6 +48,8 @@ const ALL: Duration = Duration::from_secs(110);
 const WINDOW: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 /// The time of a race that nothing else ends.
 const BUDGET: Duration = Duration::from_secs(60);
+/// The same of one with gates, which ends once they are decided.
+const BUDGET_GATED: Duration = Duration::from_secs(600);
 /// Rounds that its time has room for.
 const ROUNDS_IN_TIME: u32 = 6;
 /// Rounds that decide what differs much, of two contenders and one load.
@@ -107,13 +109,13 @@ fn plan(flags: &RaceFlags, operands: Operands, library: &Folder) -> anyhow::Resu
     let mut plan = contest(&flags.operands, operands, overrides(load, gates), library)?;
     plan.pinning = pinning(&load.pinning);
     if load.duration.is_none() && load.requests.is_none() {
-        let window = window(&plan);
+        let window = window(&plan, load.budget.unwrap_or(BUDGET));
         for load in &mut plan.loads {
             load.duration_s = window.as_secs_f64();
         }
     }
-    if plan.budget.is_some() && load.budget.is_none() {
-        plan.budget = Some(Budget::new(time(&plan)));
+    if let Some(usual) = plan.budget.filter(|_| load.budget.is_none()) {
+        plan.budget = Some(Budget::new(usual.now.max(time(&plan))));
     }
     plan.note_contenders();
     checked(&plan, "race", library)
@@ -279,19 +281,19 @@ fn url(contender: &Contender) -> Option<&Url> {
 }
 
 /// What ends the race: time, unless it is said how many rounds it has. A gate that cannot be
-/// decided is of no use to a build, so a race with gates goes on until they could be.
+/// decided is of no use to a build, so a race with gates has more of it.
 fn rounds(load: &RaceLoadFlags, gates: Option<&Gates>) -> RoundsAsked {
-    let strictest = gates
-        .and_then(Gates::strictest)
-        .filter(|_| load.rounds.is_none())
-        .map(|width| width.clamp(*Until::WIDTHS.start(), *Until::WIDTHS.end()));
-    let until = load.until.or(strictest);
-    let by_rounds = load.rounds.is_some() || until.is_some();
+    let by_rounds = load.rounds.is_some() || load.until.is_some();
+    let usual = if gates.is_some() {
+        BUDGET_GATED
+    } else {
+        BUDGET
+    };
     RoundsAsked {
         number: by_rounds.then(|| load.rounds.unwrap_or(ROUNDS)),
-        until,
+        until: load.until,
         at_most: None,
-        budget: (!by_rounds).then(|| load.budget.unwrap_or(BUDGET)),
+        budget: (!by_rounds).then(|| load.budget.unwrap_or(usual)),
     }
 }
 
@@ -313,7 +315,8 @@ fn overrides(load: &RaceLoadFlags, gates: Option<&Gates>) -> Overrides {
     }
 }
 
-/// The time of a race whose trials are so long: a minute, or as many rounds as decide what differs.
+/// The time that a race needs at the least whose trials are so long: rounds that decide what
+/// differs.
 fn time(plan: &Plan) -> Duration {
     let trials = bakeoff_plan::trials(plan);
     let round: Duration = trials
@@ -321,16 +324,16 @@ fn time(plan: &Plan) -> Duration {
         .map(|trial| bakeoff_plan::expected(plan, trial))
         .sum();
     let least = (round * ROUNDS_DECIDING).as_secs_f64();
-    BUDGET.max(Duration::from_secs(least.ceil() as u64))
+    Duration::from_secs(least.ceil() as u64)
 }
 
-/// The window with which all trials take about as long as a race should.
-fn window(plan: &Plan) -> Duration {
+/// The window with which all trials take about as long as a race should that this time ends.
+fn window(plan: &Plan, budget: Duration) -> Duration {
     let [least, most] = WINDOW;
     let warmup = plan.loads.first().map_or(0.0, |load| load.warmup_s);
     let aside = plan.rest + TRIAL_OVERHEAD + Duration::from_secs_f64(warmup);
     let round = match plan.budget {
-        Some(budget) => budget.now / ROUNDS_IN_TIME,
+        Some(_) => budget / ROUNDS_IN_TIME,
         None => ALL / plan.rounds_at_least().max(1),
     };
     // The yardstick's window is its own.
@@ -352,8 +355,8 @@ mod tests {
     use super::*;
     use crate::flags::{Command, Flags, MeasureCommand};
 
-    /// A race as a command line asks for it, and the most rounds that its plan may have.
-    fn rounds_of(flags: &[&str]) -> (u32, u32) {
+    /// The most rounds of a race as a command line asks for it, and its time, s.
+    fn ends_of(flags: &[&str]) -> (u32, Option<u64>) {
         let line = ["bakeoff", "race", "nginx", "caddy"].iter().chain(flags);
         let command = Flags::parse_from(line).command;
         let Command::Measure(MeasureCommand::Race(flags)) = command else {
@@ -362,17 +365,21 @@ mod tests {
         let gates = flags.record.gated.gate.as_ref();
         let plan = parse(SKELETON, "skeleton", Path::new("/"), &bakeoff_plan::Builtin).unwrap();
         let plan = plan.with(&overrides(&flags.load, gates)).unwrap();
-        (plan.rounds_at_least(), plan.rounds_at_most())
+        let time = plan.budget.map(|budget| budget.now.as_secs());
+        (plan.rounds_at_most(), time)
     }
 
     #[test]
-    fn a_race_with_gates_adds_rounds_unless_their_number_is_given() {
-        assert_eq!(rounds_of(&[]), (1, 200));
-        assert_eq!(rounds_of(&["--gate", "rate=5%"]), (10, 40));
-        assert_eq!(rounds_of(&["--gate", "rate=0.01%,cpu=900%"]), (10, 40));
-        assert_eq!(rounds_of(&["--gate", "rate=5%", "--rounds", "8"]), (8, 12));
-        assert_eq!(rounds_of(&["--gate", "rate=5%", "--until", "2%"]), (10, 40));
-        assert_eq!(rounds_of(&["--until", "2%"]), (10, 40));
+    fn time_ends_a_race_unless_rounds_are_asked_for() {
+        assert_eq!(ends_of(&[]), (200, Some(60)));
+        assert_eq!(ends_of(&["--gate", "rate=5%"]), (200, Some(600)));
+        assert_eq!(
+            ends_of(&["--gate", "rate=5%", "--budget", "2m"]),
+            (200, Some(120))
+        );
+        assert_eq!(ends_of(&["--gate", "rate=5%", "--rounds", "8"]), (12, None));
+        assert_eq!(ends_of(&["--gate", "rate=5%", "--until", "2%"]), (40, None));
+        assert_eq!(ends_of(&["--until", "2%"]), (40, None));
     }
 
     #[test]
@@ -381,11 +388,11 @@ mod tests {
         let mut plan = parse(SKELETON, "skeleton", here, &bakeoff_plan::Builtin).unwrap();
         (plan.rounds, plan.budget) = (1, Some(Budget::new(BUDGET)));
         let one = plan.contenders[0].clone();
-        for (count, window_s, time_s) in [(2, 1.6, 60), (3, 1.0, 60), (12, 1.0, 84)] {
+        for (count, window_s, least_s) in [(2, 1.6, 30), (3, 1.0, 30), (12, 1.0, 84)] {
             plan.contenders = vec![one.clone(); count];
-            plan.loads[0].duration_s = window(&plan).as_secs_f64();
+            plan.loads[0].duration_s = window(&plan, BUDGET).as_secs_f64();
             assert_eq!(plan.loads[0].duration_s, window_s, "{count}");
-            assert_eq!(time(&plan).as_secs(), time_s, "{count}");
+            assert_eq!(time(&plan).as_secs(), least_s, "{count}");
         }
         plan.contenders = vec![one; 2];
         plan.loads[0].duration_s = 30.0;
@@ -400,7 +407,7 @@ mod tests {
         let one = plan.contenders[0].clone();
         for (count, least_s, most_s) in [(2, 90, 125), (3, 90, 125), (12, 150, 320)] {
             plan.contenders = vec![one.clone(); count];
-            plan.loads[0].duration_s = window(&plan).as_secs_f64();
+            plan.loads[0].duration_s = window(&plan, BUDGET).as_secs_f64();
             let all = bakeoff_plan::expected_duration(&plan, plan.rounds).as_secs();
             assert!((least_s..most_s).contains(&all), "{count}: {all} s");
         }

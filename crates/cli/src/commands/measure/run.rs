@@ -16,7 +16,7 @@ use bakeoff_record::{
     FolderError, Machine, Record, RecordFolder, TrialRecord, Warning, When, replace_private,
     shell_path,
 };
-use bakeoff_report::{Course, Redaction, UnequalWork};
+use bakeoff_report::{Redaction, UnequalWork};
 
 use super::findings::refuse_what_cannot_run;
 use super::gated::Gated;
@@ -409,7 +409,7 @@ fn measure(
     let mut metrics = endpoint.map(CampaignMetrics::serve).transpose()?;
     // What was measured is on the disk, so that a campaign keeps little of it in memory.
     let read = || Record::read(&path).ok();
-    let mut course = Course::default();
+    let mut course = gated.course();
     let rules = Rules {
         widest: Box::new(|_| gated.widest(&read()?)),
         next: Box::new(|recorded| course.next_trial(plan, recorded, read)),
