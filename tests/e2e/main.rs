@@ -26,6 +26,7 @@ mod hostile;
 mod hosts;
 mod install;
 mod interrupts;
+mod limits;
 mod load;
 mod load_ends;
 mod load_view;

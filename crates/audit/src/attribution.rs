@@ -12,7 +12,9 @@ use bakeoff_record::{
 use bakeoff_stats::{Cell, Measure, median, server_tree};
 use serde::Serialize;
 
-use crate::checks::{LinkUse, fullest_link, own_overflows, window_growth, working, worst_on};
+use crate::checks::{
+    LinkUse, fullest_link, limited_text, own_overflows, window_growth, working, worst_on,
+};
 use crate::confirmation::{Confirmation, confirmations};
 use crate::figures::count;
 use crate::limits::{
@@ -120,6 +122,7 @@ fn causes(subject: &Subject<'_>) -> Vec<Cause> {
         kept_up,
         other_load,
         throttled,
+        cpu_limit,
         co_saturated,
         client_cpu,
         // The yardstick crosses the same link: a full one is why the rates are near each other.
@@ -192,6 +195,14 @@ fn throttled(subject: &Subject<'_>) -> Option<Cause> {
             share * 100.0
         ),
     )
+}
+
+/// A limit of the server's own, as a plan or a compose file sets it.
+fn cpu_limit(subject: &Subject<'_>) -> Option<Cause> {
+    let share = subject
+        .limited_share()
+        .filter(|share| *share > THROTTLED_SHARE)?;
+    cause("cpu-limit", limited_text(subject, share))
 }
 
 /// Server and engine without time to spare, either of them: the rate is what both come to.

@@ -20,6 +20,7 @@ pub(crate) use environment::{own_overflows, window_growth, worst_on};
 pub(crate) use generator::working;
 pub use hosts::link_has_changed;
 pub(crate) use hosts::{LinkUse, fullest_link};
+pub(crate) use own_limits::limited_text;
 pub use own_limits::own_limit;
 
 /// Every check of one measured trial, in the order in which they are shown.

@@ -1,6 +1,6 @@
 //! What a trial is judged by: itself, the machine, and the references in its block.
 
-use bakeoff_plan::{CONTROL_MARK, Changing, Contender, Plan};
+use bakeoff_plan::{CONTROL_MARK, Changing, Contender, Limits, Plan};
 use bakeoff_record::{
     ContenderKind, DEVIATION_OF_MAD, FOREIGN_SUSPECT_CPUS, Hosts, LoadResult, Machine, Record,
     TrialRecord, foreign_cpus, steal_from_server,
@@ -239,10 +239,26 @@ impl<'record> Subject<'record> {
     /// more than the clocks may be off.
     pub(crate) fn server_cpus_left(&self) -> f64 {
         let cpus = self.server_cpus() as f64;
+        let limit = self.limits().and_then(|limits| limits.cpus);
         let stolen = steal_from_server(self.trial).unwrap_or(0.0) * cpus;
         let foreign = foreign_cpus(self.trial).and_then(|foreign| foreign.on_server);
         let foreign = foreign.filter(|cores| *cores > FOREIGN_SUSPECT_CPUS);
-        (cpus - stolen - foreign.unwrap_or(0.0)).max(0.0)
+        let left = (cpus - stolen - foreign.unwrap_or(0.0)).max(0.0);
+        limit.map_or(left, |limit| left.min(limit))
+    }
+
+    /// What the plan lets the server use at the most.
+    pub(crate) fn limits(&self) -> Option<Limits> {
+        self.trial.server.as_ref()?.limits
+    }
+
+    /// Share of the window, 0 to 1, in which limits of its own held the server back.
+    pub(crate) fn limited_share(&self) -> Option<f64> {
+        let tree = server_tree(&self.trial.usage)?;
+        let window_s = self.result.measured_s;
+        let ticks = || tree.in_window(window_s).filter_map(|tick| tick.limited_us);
+        let (first, last) = (ticks().next()?, ticks().next_back()?);
+        Some((last.saturating_sub(first) as f64 / 1e6 / window_s).min(1.0))
     }
 
     /// Share of its processors that the server, with an upstream on the same ones, kept busy, of
@@ -255,6 +271,10 @@ impl<'record> Subject<'record> {
 
     /// Text that follows "the server used 97 %".
     pub(crate) fn of_its_processors(&self) -> &'static str {
+        let limit = self.limits().and_then(|limits| limits.cpus);
+        if limit.is_some_and(|limit| limit < self.server_cpus() as f64) {
+            return "of its limit";
+        }
         // 99.5 % are 100 % in every text.
         if self.server_cpus_left() < 0.995 * self.server_cpus() as f64 {
             "of what others left of its processors"

@@ -309,7 +309,7 @@ fn plain(code: Code) -> &'static str {
         Code::SoftnetDrops | Code::UdpDrops | Code::HostDrops => "packets were dropped",
         Code::ListenOverflows | Code::AcceptQueue => "an accept queue was full",
         Code::FdLimit => "the server had too few files for its connections",
-        Code::ServerLimit => "a limit of the server's own configuration was below the load",
+        Code::ServerLimit => "a limit of the server's own was below the load",
         Code::LinkRoom => "the link between hosts was full",
         Code::LinkMeasured => "a link was not measured, or changed",
         Code::Way => "much of the latency is the way between hosts",

@@ -7,8 +7,8 @@ use std::time::Instant;
 use bakeoff_origin::Counts;
 use bakeoff_plan::{ServerChoice, Trial};
 use bakeoff_record::{
-    ContenderKind, Hosts, LostHost, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord,
-    UpstreamWork, Usage,
+    ContenderKind, Hosts, LostHost, ServerFacts, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd,
+    TrialRecord, UpstreamWork, Usage,
 };
 
 use crate::ConductError;
@@ -146,7 +146,10 @@ fn on_stage(
     record: &mut TrialRecord,
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Option<LostHost> {
-    record.server = Some(contestant.facts());
+    record.server = Some(ServerFacts {
+        limits: trial.contender.limits,
+        ..contestant.facts()
+    });
     record.pinned = contestant.pinned();
     let early = match check_before(trial, &*contestant, record) {
         Err(end) => Some(Early::before_load(end, &mut *contestant)),
@@ -296,7 +299,24 @@ fn under_load(
     }
     // A server that has died needs no more right answers, and its end says more.
     let end = end.or_else(|| contestant.behave(false).err().map(|error| unled(&error)));
-    end.map(Early::End)
+    end.map(|end| Early::End(with_memory(end, trial, &record.usage)))
+}
+
+/// The end of a load, with the limit of memory that the server died of, if it did.
+fn with_memory(mut end: TrialEnd, trial: &Trial, usage: &Usage) -> TrialEnd {
+    if let TrialEnd::Failed { cause, .. } = &mut end
+        && usage.memory_kills() > 0
+    {
+        let limits = trial
+            .contender
+            .limits
+            .filter(|it| it.memory_bytes.is_some());
+        let limit = limits.map_or(String::new(), |it| format!(" of {}", it.of_memory()));
+        cause.push_str(&format!(
+            ", because it reached the limit{limit} of its memory"
+        ));
+    }
+    end
 }
 
 /// The end of a trial whose origin could not be given an order.

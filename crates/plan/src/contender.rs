@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::container::OwnContainer;
+use crate::limits::Limits;
 use crate::model::{Plan, Workload};
 use crate::request::{Expected, KnownBy, Request, SentBody};
 use crate::stored;
@@ -32,6 +33,9 @@ pub struct Contender {
     /// server's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// What it may use at the most; `None` for all that there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
     /// Right answers that are its own: what it answered first, where contenders differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<OwnAnswer>,
@@ -235,6 +239,7 @@ impl Contender {
             host: None,
             replacements: Vec::new(),
             user: None,
+            limits: None,
             answers: Vec::new(),
         }
     }

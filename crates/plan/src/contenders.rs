@@ -10,6 +10,7 @@ use crate::contender::{
 };
 use crate::error::{Place, PlanError};
 use crate::file::{ChangingTable, ContenderTable};
+use crate::limits;
 use crate::model::Plan;
 use crate::nearest::nearest;
 use crate::request::{Changing, SentBody};
@@ -92,6 +93,7 @@ pub(crate) fn contenders(
                 host: table.host.clone(),
                 replacements: table.replace.clone(),
                 user: table.user.clone(),
+                limits: limits::of_table(table.limits.as_ref(), &at)?,
                 answers: answers(table, &at)?,
             });
         }
@@ -182,6 +184,11 @@ fn foreign_key(table: &ContenderTable, kind: Kind) -> Option<(&'static str, Stri
         ("overlay", !table.overlay.is_empty(), server),
         ("replace", !table.replace.is_empty(), server),
         ("user", table.user.is_some(), &[Kind::Server, Kind::Command]),
+        (
+            "limits",
+            table.limits.is_some(),
+            &[Kind::Server, Kind::Command, Kind::Image],
+        ),
         ("env", !table.env.is_empty(), &[Kind::Command, Kind::Image]),
         (
             "ready",

@@ -23,7 +23,9 @@ mod overload;
 mod search;
 mod workload;
 
-pub(crate) use contender::{ChangingTable, ContenderTable, OwnAnswerTable, ReadyTable, StopTable};
+pub(crate) use contender::{
+    ChangingTable, ContenderTable, LimitsTable, OwnAnswerTable, ReadyTable, StopTable,
+};
 pub(crate) use header::HeaderText;
 pub(crate) use overload::OverloadTable;
 pub(crate) use search::SearchTable;

@@ -12,6 +12,7 @@ use crate::file::{
     ChangingTable, ClientsText, ContenderTable, CpusText, DurationText, LoadTable, OwnAnswerTable,
     PinningTable, PlanFile, ReadyTable, ReferencesTable, StopTable,
 };
+use crate::limits;
 use crate::model::{Load, LoadModel, Plan};
 use crate::overloads::overload_table;
 use crate::searches::search_table;
@@ -67,6 +68,7 @@ fn contender_table(contender: &Contender) -> ContenderTable {
         host: contender.host.clone(),
         replace: contender.replacements.clone(),
         user: contender.user.clone(),
+        limits: contender.limits.map(limits::to_table),
         answer: contender.answers.iter().map(answer_table).collect(),
         ..ContenderTable::default()
     };

@@ -21,6 +21,8 @@ pub fn texts(bytes: &[u8]) {
     let _ = kernel::interfaces(bytes, None);
     let _ = kernel::throttled_us(bytes);
     let _ = kernel::groups_with_quota(bytes);
+    let _ = kernel::groups_with_memory(bytes);
+    let _ = kernel::memory_kills(bytes);
     let _ = kernel::cpus_of_quota(bytes);
     let _ = kernel::queue(bytes, 8080);
     let _ = kernel::thread_times_ns(bytes);

@@ -112,9 +112,25 @@ pub(crate) fn cpus_of_quota(text: &[u8]) -> Option<u32> {
     u32::try_from(cpus).ok()
 }
 
+/// Processes that were killed for a control group's limit of memory: in `memory.events` of version
+/// 2 and `memory.oom_control` of version 1.
+pub(crate) fn memory_kills(text: &[u8]) -> Option<u64> {
+    number(field(text, b"oom_kill")?)
+}
+
 /// Folders below `/sys/fs/cgroup` whose files may show a quota on a process, from its
 /// `/proc/PID/cgroup`: its own group and those above it.
 pub(crate) fn groups_with_quota(text: &[u8]) -> Vec<String> {
+    groups_of(text, "cpu", &["cpu", "cpu,cpuacct"])
+}
+
+/// The same of a limit of memory.
+pub(crate) fn groups_with_memory(text: &[u8]) -> Vec<String> {
+    groups_of(text, "memory", &["memory"])
+}
+
+/// The same of a controller, with the mounts that version 1 may have it at.
+fn groups_of(text: &[u8], controller: &str, version_1: &[&str]) -> Vec<String> {
     let mut folders = Vec::new();
     for line in lines(text) {
         let Ok(line) = std::str::from_utf8(line) else {
@@ -127,7 +143,7 @@ pub(crate) fn groups_with_quota(text: &[u8]) -> Vec<String> {
         };
         let mounts: &[&str] = match controllers {
             "" => &["", "unified"],
-            several if several.split(',').any(|one| one == "cpu") => &["cpu", "cpu,cpuacct"],
+            several if several.split(',').any(|one| one == controller) => version_1,
             _ => continue,
         };
         let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
@@ -303,6 +319,17 @@ mod tests {
             ]
         );
         assert_eq!(groups_with_quota(b"0::/../..\nnonsense\n\xff:\n"), [""; 0]);
+        let memory = ["memory/x", "memory", "user.slice/b", "user.slice"];
+        assert_eq!(groups_with_memory(text)[..4], memory);
+    }
+
+    #[test]
+    fn kills_for_memory_are_counted_in_either_version() {
+        let version_2 = b"low 0\nhigh 0\nmax 9\noom 3\noom_kill 2\n";
+        assert_eq!(memory_kills(version_2), Some(2));
+        let version_1 = b"oom_kill_disable 0\nunder_oom 0\noom_kill 1\n";
+        assert_eq!(memory_kills(version_1), Some(1));
+        assert_eq!(memory_kills(b"under_oom 0\n"), None);
     }
 
     #[test]

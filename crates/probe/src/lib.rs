@@ -21,6 +21,7 @@ pub mod fuzzing;
 mod host;
 mod interfaces;
 mod kernel;
+mod limits;
 mod machine;
 mod member;
 mod more;

@@ -59,6 +59,8 @@ pub struct TreeSource {
     /// A control group (version 2) that holds all of the tree and nothing else. When its
     /// `cpu.stat` cannot be read, the tree is sampled as if there was none.
     pub cgroup: Option<PathBuf>,
+    /// A process of it that limits of its own hold; `None` where there are none.
+    pub limited: Option<u32>,
 }
 
 /// Why sampling could not start.
@@ -222,6 +224,7 @@ impl Sampler {
         let groups = options
             .trees
             .iter()
+            .filter(|tree| tree.limited.is_none())
             .filter_map(|tree| tree.cgroup.as_deref());
         let more = More::new(groups, options.network, &mut buffer);
         let roots: Vec<_> = options.trees.iter().map(|tree| tree.root).collect();

@@ -13,6 +13,7 @@ use bakeoff_record::{EndedProcess, TreeTick, TreeUsage};
 
 use crate::file::{self, KeptFile};
 use crate::kernel;
+use crate::limits::Limits;
 use crate::member::{self, Member};
 use crate::parse::{self, Cpu};
 use crate::probe::TreeSource;
@@ -43,6 +44,7 @@ const THREADS_MAX: usize = 256;
 pub(crate) struct Tree {
     source: TreeSource,
     group: Option<Group>,
+    limits: Option<Limits>,
     members: Vec<Member>,
     /// Numbers that belong to other trees, which end the descent.
     foreign: Vec<u32>,
@@ -111,9 +113,11 @@ impl Tree {
             .cgroup
             .as_ref()
             .and_then(|folder| Group::open(folder, buffer));
+        let limits = source.limited.map(|process| Limits::of(process, buffer));
         let mut tree = Self {
             source,
             group,
+            limits,
             members: Vec::new(),
             foreign,
             ended: Ended::default(),
@@ -264,6 +268,7 @@ impl Tree {
             None
         };
         self.read_open_files(depth);
+        let limits = self.limits.as_ref();
         let living = || self.members.iter().filter(|member| !member.last.zombie);
         let page = rustix::param::page_size() as u64;
         TreeTick {
@@ -288,6 +293,8 @@ impl Tree {
             ),
             busiest_thread: busiest.map(|(ran, _)| ran),
             busiest_thread_waited: busiest.map(|(_, waited)| waited),
+            limited_us: limits.and_then(|limits| limits.throttled_us(buffer)),
+            memory_kills: limits.and_then(|limits| limits.memory_kills(buffer)),
         }
     }
 

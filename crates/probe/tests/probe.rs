@@ -50,6 +50,7 @@ fn tree(role: Role, root: u32) -> TreeSource {
         root,
         include_root: true,
         cgroup: None,
+        limited: None,
     }
 }
 
@@ -282,6 +283,7 @@ fn a_control_group_gives_its_members_and_their_time() {
     );
     let source = TreeSource {
         cgroup: Some(folder.clone()),
+        limited: None,
         ..tree(Role::Server, child.id())
     };
     let probe = start(vec![source]);

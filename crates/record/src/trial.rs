@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use bakeoff_plan::Load;
+use bakeoff_plan::{Limits, Load};
 use serde::{Deserialize, Serialize};
 
 use crate::disturbed::Disturbance;
@@ -244,6 +244,9 @@ pub struct ServerFacts {
     /// fact: `[remedies]` of its folder.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub remedies: BTreeMap<String, String>,
+    /// What it could use at the most, where the plan limits it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
     /// Address that it answered on.
     pub address: String,
     /// `Server` header of its answer, as sent.
@@ -265,6 +268,7 @@ impl ServerFacts {
             configs: Vec::new(),
             config_changes: Vec::new(),
             remedies: BTreeMap::new(),
+            limits: None,
             address: address.to_string(),
             server_header: None,
             stopped: None,

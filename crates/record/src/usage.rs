@@ -29,6 +29,19 @@ pub struct Usage {
     pub probe: ProbeCost,
 }
 
+impl Usage {
+    /// Processes of the server that the kernel ended for a limit of their memory.
+    pub fn memory_kills(&self) -> u64 {
+        let mut trees = self.trees.iter();
+        let server = trees.find(|tree| tree.role == Role::Server);
+        let ticks = server.into_iter().flat_map(|tree| &tree.ticks);
+        ticks
+            .filter_map(|tick| tick.memory_kills)
+            .max()
+            .unwrap_or(0)
+    }
+}
+
 /// Who a process tree is to the trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -140,6 +153,13 @@ pub struct TreeTick {
     /// where the kernel does not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busiest_thread_waited: Option<f64>,
+    /// Time since the first tick in which a limit of its own held it back, microseconds; `None`
+    /// where nothing limits it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_us: Option<u64>,
+    /// Processes that were killed since the first tick for a limit of their memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_kills: Option<u64>,
 }
 
 /// One reading of the host.

@@ -78,6 +78,15 @@ impl Held {
         }
     }
 
+    /// A process that limits hold; an engine may limit each container.
+    pub(crate) fn limited(&self) -> Option<Pid> {
+        match self {
+            Self::Kept(kept) => kept.is_limited().then(|| kept.main_pid()),
+            Self::Already(_) => None,
+            Self::Container(_) => self.main_pid(),
+        }
+    }
+
     /// The keeper; of a server without one, its first process.
     pub(crate) fn keeper_pid(&self) -> Option<Pid> {
         match self {

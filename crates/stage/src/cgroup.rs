@@ -2,14 +2,19 @@
 //!
 //! A group counts the CPU time of a whole tree exactly, daemonised processes too, and kills it in
 //! one step. Only version 2 does both: a group under version 1 would add nothing to what the
-//! keeper can do, so none is made there. No controller is ever switched on.
+//! keeper can do. What is limited needs a controller. It gets a group where the machine has
+//! switched that on: below a group of version 2 above bakeoff's own, or in version 1 a group for
+//! each controller. None is ever switched on here.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use bakeoff_plan::Limits;
+use bakeoff_record::Step;
 use rustix::process::{Pid, Signal};
 
+use crate::error::{Cause, StageError};
 use crate::{host, tree};
 
 /// What this machine has.
@@ -79,19 +84,185 @@ impl Cgroups {
         self.base.as_deref()
     }
 
-    /// Makes a new group, or says why there is none.
-    pub(crate) fn make(&self) -> Option<PathBuf> {
-        let base = self.base.as_ref()?;
-        make_in(base)
+    /// Makes the groups of a tree.
+    ///
+    /// # Errors
+    /// Where it cannot be held to its limits; without any there is no error.
+    pub(crate) fn make(&self, limits: Option<Limits>) -> Result<Groups, StageError> {
+        let own = || self.base.as_deref().and_then(make_in);
+        let Some(limits) = limits else {
+            return Ok(Groups {
+                own: own(),
+                limiting: Vec::new(),
+            });
+        };
+        let settings = Setting::of(limits);
+        let above = self.base.iter().flat_map(|base| base.ancestors());
+        if let Some(group) = above
+            .filter_map(|place| limited_in(place, &settings))
+            .next()
+        {
+            return Ok(Groups {
+                own: Some(group.clone()),
+                limiting: vec![group],
+            });
+        }
+        let mut groups = Groups::default();
+        for setting in &settings {
+            let place = place_of_version_1(setting.controller);
+            let group = place.and_then(|place| make_in(&place)).filter(|group| {
+                let written = setting.version_1.iter().all(|one| one.write(group));
+                if !written {
+                    remove(group);
+                }
+                written
+            });
+            let Some(group) = group else {
+                groups.limiting.iter().for_each(|group| remove(group));
+                return Err(StageError::new(Step::Start, no_limit(setting.controller)));
+            };
+            groups.limiting.push(group);
+        }
+        groups.own = own();
+        Ok(groups)
     }
 
     /// Removes the groups of bakeoffs that have ended, and what still runs in them. Of a PID
     /// namespace that is gone, empty groups are removed.
     pub(crate) fn remove_left_over(&self) {
-        if let Some(base) = &self.base {
-            remove_left_over_in(base, &tree::namespaces);
+        let above = self.base.iter().flat_map(|base| base.ancestors());
+        let above = above.take_while(|place| place.join("cgroup.procs").exists());
+        let limiting = ["cpu", "memory"].into_iter().filter_map(place_of_version_1);
+        for place in above.map(Path::to_owned).chain(limiting) {
+            remove_left_over_in(&place, &tree::namespaces);
         }
     }
+}
+
+fn no_limit(controller: &str) -> Cause {
+    Cause::Lacking {
+        reason: format!("nothing here holds a server to a limit of its {controller}"),
+        fix: format!(
+            "run bakeoff as root, where the control group of a process may be made, and its \
+             controller `{controller}` is on; or leave the limit out"
+        ),
+    }
+}
+
+/// The groups of a tree that is started.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    /// Where its CPU time is counted and it is killed from.
+    pub(crate) own: Option<PathBuf>,
+    /// Where it is limited.
+    pub(crate) limiting: Vec<PathBuf>,
+}
+
+/// A limit of a controller, in the files of both versions.
+#[derive(Debug)]
+struct Setting {
+    controller: &'static str,
+    version_1: Vec<Value>,
+    version_2: Vec<Value>,
+}
+
+/// What is written to a file of a group.
+#[derive(Debug)]
+struct Value {
+    file: &'static str,
+    text: String,
+    /// Whether the kernel may lack it.
+    is_optional: bool,
+}
+
+impl Value {
+    fn write(&self, group: &Path) -> bool {
+        std::fs::write(group.join(self.file), &self.text).is_ok() || self.is_optional
+    }
+}
+
+impl Setting {
+    fn of(limits: Limits) -> Vec<Self> {
+        /// Microseconds; the kernel's own default.
+        const PERIOD: u32 = 100_000;
+        let value = |file, text: String| Value {
+            file,
+            text,
+            is_optional: false,
+        };
+        let maybe = |file, text: String| Value {
+            is_optional: true,
+            ..value(file, text)
+        };
+        let cpus = limits.cpus.map(|cpus| {
+            let quota = (cpus * f64::from(PERIOD)).round().max(1_000.0);
+            Self {
+                controller: "cpu",
+                version_1: vec![
+                    value("cpu.cfs_period_us", PERIOD.to_string()),
+                    value("cpu.cfs_quota_us", quota.to_string()),
+                ],
+                version_2: vec![value("cpu.max", format!("{quota} {PERIOD}"))],
+            }
+        });
+        let memory = limits.memory_bytes.map(|bytes| {
+            let bytes = bytes.to_string();
+            Self {
+                controller: "memory",
+                version_1: vec![
+                    value("memory.limit_in_bytes", bytes.clone()),
+                    maybe("memory.memsw.limit_in_bytes", bytes.clone()),
+                ],
+                version_2: vec![
+                    value("memory.max", bytes),
+                    maybe("memory.swap.max", "0".to_owned()),
+                ],
+            }
+        });
+        cpus.into_iter().chain(memory).collect()
+    }
+}
+
+/// A new group of version 2 below `place` with these limits; `None` where the place has not
+/// switched on what they need, or no group may be made.
+fn limited_in(place: &Path, settings: &[Setting]) -> Option<PathBuf> {
+    let on = std::fs::read_to_string(place.join("cgroup.subtree_control")).ok()?;
+    let is_on = |setting: &Setting| on.split_whitespace().any(|one| one == setting.controller);
+    if !settings.iter().all(is_on) {
+        return None;
+    }
+    let group = make_in(place)?;
+    let mut values = settings.iter().flat_map(|setting| &setting.version_2);
+    if values.all(|value| value.write(&group)) {
+        return Some(group);
+    }
+    remove(&group);
+    None
+}
+
+/// Where groups of a controller of version 1 are made: the group that this process is in.
+fn place_of_version_1(controller: &str) -> Option<PathBuf> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    version_1_place(&mounts, &own, controller)
+}
+
+fn version_1_place(mounts: &str, own: &str, controller: &str) -> Option<PathBuf> {
+    let has = |list: &str| list.split(',').any(|one| one == controller);
+    let (root, mount) = mounts.lines().find_map(|line| {
+        let (front, back) = line.split_once(" - ")?;
+        let mut back = back.split(' ');
+        let is_it = back.next() == Some("cgroup") && back.nth(1).is_some_and(has);
+        let mut front = front.split(' ').skip(3);
+        is_it.then_some((front.next()?, front.next()?))
+    })?;
+    let path = own.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        parts.next().filter(|list| has(list))?;
+        parts.next()
+    })?;
+    let below = Path::new(path).strip_prefix(root).ok()?;
+    Some(Path::new(mount).join(below))
 }
 
 /// The same below `base`; `namespaces` says which PID namespaces have a process, where that can be
@@ -282,6 +453,38 @@ mod tests {
         );
         check(v1, "2:cpu:/\n", true, None);
         check("", "", false, None);
+    }
+
+    #[test]
+    fn groups_of_version_1_are_made_below_that_of_this_process() {
+        let mounts = "30 24 0:26 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
+                      31 24 0:27 /docker/a /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+        let own = "4:memory:/docker/a/b\n2:cpu,cpuacct:/user.slice\n0::/\n";
+        let place = |controller| version_1_place(mounts, own, controller);
+        assert_eq!(
+            place("cpu"),
+            Some("/sys/fs/cgroup/cpu,cpuacct/user.slice".into())
+        );
+        assert_eq!(place("memory"), Some("/sys/fs/cgroup/memory/b".into()));
+        assert_eq!(place("pids"), None);
+    }
+
+    #[test]
+    fn a_limit_of_version_2_is_written_where_its_controllers_are_on() {
+        let place = tempfile::tempdir().unwrap();
+        let limits = Limits {
+            cpus: Some(0.25),
+            memory_bytes: Some(64 << 20),
+        };
+        let settings = Setting::of(limits);
+        assert_eq!(limited_in(place.path(), &settings), None);
+        std::fs::write(place.path().join("cgroup.subtree_control"), "cpu pids\n").unwrap();
+        assert_eq!(limited_in(place.path(), &settings), None);
+        std::fs::write(place.path().join("cgroup.subtree_control"), "cpu memory\n").unwrap();
+        let group = limited_in(place.path(), &settings).unwrap();
+        let text = |file: &str| std::fs::read_to_string(group.join(file)).unwrap();
+        assert_eq!(text("cpu.max"), "25000 100000");
+        assert_eq!(text("memory.max"), "67108864");
     }
 
     #[test]

@@ -215,6 +215,7 @@ impl Starting<'_> {
             user: user.as_ref().map(User::to_launch),
             // It may need `sudo` or a container's helpers, which are such programs.
             confined: false,
+            limits: self.contender.limits,
         };
         let mut kept = Held::from(Kept::start(&order, &self.shared.cgroups)?);
         let ready = ready::wait(&mut kept, &awaited)?;

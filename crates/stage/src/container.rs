@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::{ContainerSource, Contender, OwnContainer, OwnImage, Workload};
+use bakeoff_plan::{ContainerSource, Contender, Limits, OwnContainer, OwnImage, Workload};
 use bakeoff_probe::Network;
 use bakeoff_record::{ConfigFile, ServerFacts, Step};
 use rustix::process::{Pid, Resource, Signal, getrlimit};
@@ -102,7 +102,9 @@ impl Stage {
         refuse_unmeasurable(workload)?;
         make_folder(&surroundings.log_folder)?;
         let started = match &own.source {
-            ContainerSource::Image(image) => self.run_image(image, surroundings)?,
+            ContainerSource::Image(image) => {
+                self.run_image(image, contender.limits, surroundings)?
+            }
             ContainerSource::Compose(own) => self.compose_up(own, surroundings)?,
         };
         let (facts, held, network) = self.entered(started, surroundings)?;
@@ -200,6 +202,7 @@ impl Stage {
     fn run_image(
         &self,
         own: &OwnImage,
+        limits: Option<Limits>,
         surroundings: &Surroundings,
     ) -> Result<Started, StageError> {
         let (engine, image) = engine::with_image(&own.image)?;
@@ -221,6 +224,14 @@ impl Stage {
         if !surroundings.cpus.is_empty() {
             let cpus: Vec<String> = surroundings.cpus.iter().map(usize::to_string).collect();
             flag("--cpuset-cpus", cpus.join(","));
+        }
+        let limits = limits.unwrap_or_default();
+        if let Some(cpus) = limits.cpus {
+            flag("--cpus", cpus.to_string());
+        }
+        if let Some(bytes) = limits.memory_bytes {
+            flag("--memory", bytes.to_string());
+            flag("--memory-swap", bytes.to_string());
         }
         for limit in own_limits() {
             flag("--ulimit", limit);

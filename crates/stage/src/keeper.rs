@@ -68,7 +68,7 @@ pub fn main() -> i32 {
 
 /// Which of the two processes this one is after the fork.
 enum Begun {
-    Keeper(Keeper),
+    Keeper(Box<Keeper>),
     /// The guard has done its work and ends with this code.
     Guard(i32),
 }
@@ -101,13 +101,13 @@ impl Keeper {
         let namespace = launch.namespace;
         match start_guard(&launch, namespace)? {
             Guarded::Guard(code) => Ok(Begun::Guard(code)),
-            Guarded::By(guard, channel) => Ok(Begun::Keeper(Self {
+            Guarded::By(guard, channel) => Ok(Begun::Keeper(Box::new(Self {
                 launch,
                 guard,
                 channel: Some(channel),
                 child_ends,
                 guard_until: None,
-            })),
+            }))),
         }
     }
 
@@ -206,7 +206,7 @@ impl Keeper {
         while !self.reap_orphans() {
             kill_below(group, &self.child_ends);
         }
-        remove(group);
+        remove(&self.launch);
     }
 
     fn reap_orphans(&self) -> bool {
@@ -276,9 +276,9 @@ fn kill_below(group: Option<&Path>, child_ends: &OwnedFd) {
     let _ = kernel::sleep_on(&mut watched, Some(KILL_AGAIN));
 }
 
-/// Removes a group that nothing is left in.
-fn remove(group: Option<&Path>) {
-    if let Some(group) = group {
+/// Removes the groups of a program that nothing is left in.
+fn remove(launch: &Launch) {
+    for group in launch.groups() {
         let _ = std::fs::remove_dir(group);
     }
 }

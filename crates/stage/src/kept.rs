@@ -11,6 +11,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use bakeoff_plan::Limits;
 use bakeoff_record::Step;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal};
@@ -44,6 +45,8 @@ pub(crate) struct Order<'a> {
     pub(crate) user: Option<User>,
     /// Whether it can get no more rights than that: no server of a folder needs any.
     pub(crate) confined: bool,
+    /// What it may use at the most.
+    pub(crate) limits: Option<Limits>,
 }
 
 /// A process tree under a keeper.
@@ -56,6 +59,8 @@ pub(crate) struct Kept {
     events: ChildStdout,
     unread: Vec<u8>,
     group: Option<PathBuf>,
+    /// Groups that limit it.
+    limiting: Vec<PathBuf>,
     /// What the environment of everything below the keeper holds, where keepers are listed.
     mark: Option<String>,
     /// The run folder, where keepers are listed.
@@ -103,10 +108,12 @@ impl Kept {
         let own = order.keeper.is_own();
         let program = order.command.first().map(Path::new);
         let mapped = program.filter(|_| own).map(host::mapped);
+        let groups = cgroups.make(order.limits)?;
         let launch = Launch {
             command: order.command.to_vec(),
             program: mapped.filter(|_| mapped != program).map(Path::to_owned),
-            group: cgroups.make(),
+            group: groups.own,
+            limiting: groups.limiting,
             cpus: order.cpus.to_vec(),
             user: order.user.clone(),
             note: order.keeper.note.clone(),
@@ -114,12 +121,10 @@ impl Kept {
             confined: order.confined,
             unset: order.unset.to_vec(),
         };
-        let group = launch.group.clone();
+        let groups: Vec<PathBuf> = launch.groups().cloned().collect();
         let kept = Self::launch(order.keeper, launch, order.environment, order.folder, log);
         kept.map_err(|cause| {
-            if let Some(group) = group {
-                cgroup::remove(&group);
-            }
+            groups.iter().for_each(|group| cgroup::remove(group));
             match cause.kind() {
                 io::ErrorKind::Interrupted => StageError::new(Step::Start, Cause::Interrupted),
                 _ => keeper_error(cause.to_string()),
@@ -141,7 +146,7 @@ impl Kept {
         output: File,
     ) -> io::Result<Self> {
         let bytes = launch.encode()?;
-        let mut kept = Self::spawn(keeper, launch.group, environment, folder, output)?;
+        let mut kept = Self::spawn(keeper, launch, environment, folder, output)?;
         if let Some(control) = kept.control.as_mut() {
             // A keeper that is gone by now is seen by its silence.
             let _ = control.write_all(&bytes);
@@ -174,7 +179,7 @@ impl Kept {
 
     fn spawn(
         keeper: &Keepers,
-        group: Option<PathBuf>,
+        launch: Launch,
         environment: &[(String, String)],
         folder: &Path,
         output: File,
@@ -223,7 +228,8 @@ impl Kept {
             control,
             events,
             unread: Vec::new(),
-            group,
+            group: launch.group,
+            limiting: launch.limiting,
             run_folder: run_folder.map(Path::to_owned),
             mark,
             heard: Heard::default(),
@@ -245,6 +251,11 @@ impl Kept {
         self.heard
             .main
             .expect("a started keeper has reported its program's number")
+    }
+
+    /// Whether something limits it.
+    pub(crate) fn is_limited(&self) -> bool {
+        !self.limiting.is_empty()
     }
 
     pub(crate) fn group(&self) -> Option<&Path> {
@@ -394,7 +405,7 @@ impl Kept {
         };
         self.hear(Duration::ZERO);
         // Nothing is left to do after a healthy keeper.
-        if let Some(group) = &self.group {
+        for group in self.group.iter().chain(&self.limiting) {
             cgroup::remove(group);
         }
         if !ended_well {

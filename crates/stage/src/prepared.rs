@@ -256,6 +256,7 @@ impl Prepared {
             cpus: &self.cpus,
             user: self.start.user.as_ref().map(User::to_launch),
             confined: true,
+            limits: self.contender.limits,
         };
         let mut kept = Held::from(Kept::start(&order, &self.shared.cgroups)?);
         let ready = ready::wait(&mut kept, &awaited)?;
@@ -276,6 +277,7 @@ impl Prepared {
             configs: self.configs(),
             config_changes: self.configuration.changes,
             remedies: self.server.description.remedies.clone(),
+            limits: None,
             address: ready.address.to_string(),
             server_header: ready.server_header,
             stopped: None,

@@ -74,6 +74,8 @@ pub struct Root {
     pub is_server: bool,
     /// The cgroup (version 2) that holds the server and nothing else.
     pub cgroup: Option<PathBuf>,
+    /// A process of it that limits hold; `None` where there are none.
+    pub limited: Option<u32>,
 }
 
 /// An answer outside the window.
@@ -134,6 +136,10 @@ impl Running {
             pid: pid.as_raw_pid().unsigned_abs(),
             is_server,
             cgroup: self.kept.group().map(Path::to_owned),
+            limited: self
+                .kept
+                .limited()
+                .map(|pid| pid.as_raw_pid().unsigned_abs()),
         })
     }
 
@@ -147,6 +153,7 @@ impl Running {
             pid: pid.as_raw_pid().unsigned_abs(),
             is_server: true,
             cgroup,
+            limited: None,
         };
         container.beside().map(root).collect()
     }

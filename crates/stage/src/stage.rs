@@ -240,6 +240,7 @@ impl Stage {
             cpus: &helper.cpus,
             user: user.as_ref().map(User::to_launch),
             confined: false,
+            limits: None,
         };
         let mut kept = Kept::start(&order, &self.shared.cgroups)?;
         let address = await_address(&mut kept, helper, log_from)?;
@@ -258,6 +259,7 @@ impl Stage {
             configs: Vec::new(),
             config_changes: Vec::new(),
             remedies: Default::default(),
+            limits: None,
             address: address.to_string(),
             server_header: None,
             stopped: None,

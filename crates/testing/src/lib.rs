@@ -207,6 +207,7 @@ fn contender(name: &str, server: &str, variant: &str) -> Contender {
         host: None,
         replacements: Vec::new(),
         user: None,
+        limits: None,
         answers: Vec::new(),
     }
 }
@@ -487,6 +488,7 @@ fn facts(name: &str) -> ServerFacts {
         }],
         config_changes: work::config_changes(server),
         remedies: work::remedies(server),
+        limits: None,
         address: "127.0.0.1:8080".into(),
         server_header: Some(header.into()),
         stopped: Some(StopFacts {

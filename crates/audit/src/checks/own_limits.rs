@@ -1,6 +1,7 @@
 //! Limits of the server's own configuration that are below what the load needs (R34).
 
-use bakeoff_record::{OwnLimits, TrialRecord};
+use bakeoff_plan::Limits;
+use bakeoff_record::{OwnLimits, THROTTLED_SHARE, TrialRecord};
 
 use crate::check::Check;
 use crate::code::Code;
@@ -9,7 +10,43 @@ use crate::subject::Subject;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     let found = own_limit(subject.trial, subject.proxied == Some(true));
-    checks.extend(found.map(|text| Check::note(Code::ServerLimit, text)));
+    let held = subject
+        .limited_share()
+        .filter(|share| *share > THROTTLED_SHARE);
+    let held = held.map(|share| limited_text(subject, share));
+    let all = found.into_iter().chain(held).chain(killed(subject.trial));
+    checks.extend(all.map(|text| Check::note(Code::ServerLimit, text)));
+}
+
+/// That the kernel held a server back for a limit of the plan's, or of a compose file's.
+pub(crate) fn limited_text(subject: &Subject<'_>, share: f64) -> String {
+    let cpus = subject.limits().and_then(|limits| limits.cpus);
+    let limit = cpus.map_or("a limit of its CPU time".to_owned(), |cpus| {
+        let only = Limits {
+            cpus: Some(cpus),
+            memory_bytes: None,
+        };
+        format!("its limit of {only}")
+    });
+    format!(
+        "{limit} held it back for {:.0} % of the window",
+        share * 100.0
+    )
+}
+
+/// That the kernel ended processes of a server for a limit of its memory.
+fn killed(trial: &TrialRecord) -> Option<String> {
+    let kills = trial.usage.memory_kills();
+    let limits = trial.server.as_ref().and_then(|server| server.limits);
+    let limits = limits.filter(|it| it.memory_bytes.is_some());
+    let limit = limits.map_or(String::new(), |it| format!(" of {}", it.of_memory()));
+    (kills > 0).then(|| {
+        let noun = if kills == 1 { "process" } else { "processes" };
+        format!(
+            "it reached the limit{limit} of its memory, and the kernel ended {} {noun} of it",
+            count(kills)
+        )
+    })
 }
 
 /// The limit of the server's own configuration that is below what its load needs, as a sentence.

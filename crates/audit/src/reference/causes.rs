@@ -11,7 +11,7 @@ use crate::limits::{
 };
 
 /// Each cause in the order in which the first one is taken, and when it is one.
-pub(crate) const CAUSES: [(&str, Text); 16] = [
+pub(crate) const CAUSES: [(&str, Text); 17] = [
     (
         "client-limits",
         Text("a request could not be sent: no file, port or memory", &[]),
@@ -34,6 +34,13 @@ pub(crate) const CAUSES: [(&str, Text); 16] = [
         "throttled",
         Text(
             "a quota held programs back for more than {} of the window",
+            &[Limit::Percent(THROTTLED_SHARE)],
+        ),
+    ),
+    (
+        "cpu-limit",
+        Text(
+            "a limit of its own held the server back for more than {} of the window",
             &[Limit::Percent(THROTTLED_SHARE)],
         ),
     ),

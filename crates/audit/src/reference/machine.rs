@@ -183,11 +183,12 @@ pub(super) const CHECKS: [Described; 18] = [
     check(
         Code::ServerLimit,
         "connections that nginx or HAProxy holds by its own configuration, against those that the \
-         load needs; and answers with a status by which nginx refuses what a limit forbids",
+         load needs; answers with a status by which nginx refuses what a limit forbids; and limits \
+         of CPU time and memory that a plan or a compose file gives a server",
         &[note(
-            "fewer connections than clients, twice as many through nginx as a proxy; or such an \
-             answer",
-            &[],
+            "fewer connections than clients, twice as many through nginx as a proxy; such an \
+             answer; held back for more than {} of the window; or a process that the kernel ended",
+            &[Limit::Percent(THROTTLED_SHARE)],
         )],
         "Raise the limit in the line that is named, or load it with fewer clients.",
     ),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bakeoff_plan::{Cpus, Protocol};
+use bakeoff_plan::{Cpus, Limits, Protocol};
 use clap::Args;
 
 use super::load::ArrivalFlag;
@@ -52,6 +52,10 @@ pub(crate) struct OperandFlags {
     /// Pull images that are not here
     #[arg(long, requires = "image")]
     pub(crate) pull: bool,
+    /// Limits that the kernel holds each contender to, such as cpus=0.5,memory=64M; several values,
+    /// as in cpus=0.25,0.5,1, make a contender of each
+    #[arg(long, value_name = "LIMITS", value_parser = limits)]
+    pub(crate) limits: Option<LimitsAsked>,
     /// Working folder of the commands [default: this one]
     #[arg(long, value_name = "DIR", requires = "start")]
     pub(crate) folder: Option<PathBuf>,
@@ -63,6 +67,14 @@ pub(crate) struct OperandFlags {
     pub(crate) workload: Option<String>,
     #[command(flatten)]
     pub(crate) request: RequestFlags,
+}
+
+/// Limits, each of which makes a contender.
+#[derive(Debug, Clone)]
+pub(crate) struct LimitsAsked(pub(crate) Vec<Limits>);
+
+fn limits(text: &str) -> Result<LimitsAsked, String> {
+    Limits::several(text).map(LimitsAsked)
 }
 
 /// The request.

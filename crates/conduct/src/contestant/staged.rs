@@ -127,6 +127,7 @@ impl Contestant {
             root: root.pid,
             include_root: root.is_server,
             cgroup: root.cgroup,
+            limited: root.limited,
         };
         let origin = self.origin.as_ref();
         let of_server = self.server.root().map(|root| source(self.role, root));
@@ -139,6 +140,7 @@ impl Contestant {
             root: std::process::id(),
             include_root: true,
             cgroup: None,
+            limited: None,
         });
         // What ran already may listen on another machine, where this port is somebody else's.
         let server = self.server.address();

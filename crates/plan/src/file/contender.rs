@@ -111,9 +111,26 @@ pub(crate) struct ContenderTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["root"]))]
     pub(crate) user: Option<String>,
+    /// What it may use at the most, its processes together; the kernel holds it to that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) limits: Option<LimitsTable>,
     /// Right answers of this contender alone, where contenders answer differently.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) answer: Vec<OwnAnswerTable>,
+}
+
+/// What a contender may use at the most.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LimitsTable {
+    /// Processors' worth of time: 0.5 is half of the time of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.01, max = 1024), extend("examples" = [0.5]))]
+    pub(crate) cpus: Option<f64>,
+    /// Memory, such as `64M`; it gets no swap space beyond.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["64M"]))]
+    pub(crate) memory: Option<String>,
 }
 
 /// When a command counts as started.

@@ -6,10 +6,10 @@ use std::time::Duration;
 use bakeoff_plan::{
     Arrival, Budget, Builtin, CertificateKey, Changing, CompareMode, ConfigSource, Connect,
     Connections, Contender, Content, ContentKind, Cpus, Delay, Demand, Encoding, Expected, KnownBy,
-    Library, Load, LoadModel, Overload, OwnAnswer, OwnCommand, Pinning, Plan, Protocol, Readiness,
-    References, Replacement, Request, RequestBody, Requests, Resumption, RunningUrl, Search,
-    SentBody, ServedFile, ServerChoice, SlowBody, StopSignal, Stopping, Until, Url, Workload,
-    builtin_plan, goals, parse, trials,
+    Library, Limits, Load, LoadModel, Overload, OwnAnswer, OwnCommand, Pinning, Plan, Protocol,
+    Readiness, References, Replacement, Request, RequestBody, Requests, Resumption, RunningUrl,
+    Search, SentBody, ServedFile, ServerChoice, SlowBody, StopSignal, Stopping, Until, Url,
+    Workload, builtin_plan, goals, parse, trials,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -89,6 +89,7 @@ fn contender(index: usize) -> impl Strategy<Value = Contender> {
                         ConfigSource::File(_) => replacements(texts),
                     },
                     name: format!("c{index}{name}"),
+                    limits: rsa.then(|| Limits::several("memory=64M").unwrap()[0]),
                     answers: Vec::new(),
                     server: ServerChoice::Program {
                         server,

@@ -99,6 +99,7 @@ fn of_contender(contender: &mut Contender, see: &mut See<'_>) {
         replacements,
         user,
         // Digests.
+        limits: _,
         answers: _,
     } = contender;
     see(Field::Name, name);
@@ -397,6 +398,7 @@ pub(super) fn of_server(server: &mut ServerFacts, see: &mut See<'_>) {
         configs,
         config_changes,
         remedies,
+        limits: _,
         address: _,
         server_header,
         stopped: _,

@@ -87,7 +87,7 @@ struct Guard<'a> {
     from_keeper: &'a OwnedFd,
     /// The program itself, until its end has been seen.
     main: Option<Pid>,
-    group: Option<PathBuf>,
+    launch: &'a Launch,
     /// Readable when a child has ended.
     child_ends: OwnedFd,
     /// When force follows, once a stop has been asked for.
@@ -104,7 +104,7 @@ enum Control {
 }
 
 impl<'a> Guard<'a> {
-    fn start(launch: &Launch, from_keeper: &'a OwnedFd, outside: &Outside) -> io::Result<Self> {
+    fn start(launch: &'a Launch, from_keeper: &'a OwnedFd, outside: &Outside) -> io::Result<Self> {
         // The keeper's own pipe must have no reader but the keeper.
         rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
         kernel::become_subreaper()?;
@@ -120,7 +120,7 @@ impl<'a> Guard<'a> {
         Ok(Self {
             from_keeper,
             main: Some(main),
-            group: launch.group.clone(),
+            launch,
             child_ends,
             force_at: None,
             left: false,
@@ -208,9 +208,9 @@ impl<'a> Guard<'a> {
     /// Kills everything below until nothing is left, then removes the group.
     fn finish(&mut self) {
         while !self.reap() {
-            kill_below(self.group.as_deref(), &self.child_ends);
+            kill_below(self.launch.group.as_deref(), &self.child_ends);
         }
-        remove(self.group.as_deref());
+        remove(self.launch);
     }
 }
 
@@ -246,6 +246,14 @@ fn spawn(launch: &Launch) -> io::Result<Pid> {
             .open(group.join("cgroup.procs"))
             .ok()
     });
+    // Without a limit it would be measured as another server.
+    let open = |group: &PathBuf| {
+        std::fs::File::options()
+            .write(true)
+            .open(group.join("cgroup.procs"))
+    };
+    let limiting = launch.limiting.iter().map(open);
+    let limiting: Vec<std::fs::File> = limiting.collect::<io::Result<_>>()?;
     let mut cpus = CpuSet::new();
     for &cpu in launch.cpus.iter().filter(|&&cpu| cpu < CpuSet::MAX_CPU) {
         cpus.set(cpu);
@@ -275,6 +283,9 @@ fn spawn(launch: &Launch) -> io::Result<Pid> {
         // A group that cannot be joined costs accuracy, not safety: the guard reports it.
         if let Some(group) = &group {
             let _ = rustix::io::write(group, b"0");
+        }
+        for group in &limiting {
+            rustix::io::write(group, b"0")?;
         }
         kernel::prefer(OomPreference::Kept);
         if pinned {

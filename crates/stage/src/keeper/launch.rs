@@ -26,6 +26,8 @@ pub(crate) struct Launch {
     pub(crate) program: Option<PathBuf>,
     /// The control group for the program, which is there.
     pub(crate) group: Option<PathBuf>,
+    /// Control groups that limit the program, which are there.
+    pub(crate) limiting: Vec<PathBuf>,
     /// Processors that it may use; empty for all.
     pub(crate) cpus: Vec<usize>,
     /// Whom it runs as; `None` for the keeper's own user.
@@ -49,6 +51,11 @@ pub(crate) struct User {
 }
 
 impl Launch {
+    /// Every control group of the program.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &PathBuf> {
+        self.group.iter().chain(&self.limiting)
+    }
+
     /// The bytes for a keeper's standard input.
     ///
     /// # Errors
@@ -78,6 +85,9 @@ impl Launch {
             if let Some(path) = path {
                 entry(key, path.as_os_str())?;
             }
+        }
+        for group in &self.limiting {
+            entry("limiting", group.as_os_str())?;
         }
         if !self.cpus.is_empty() {
             entry("cpus", list(&self.cpus).as_ref())?;
@@ -142,6 +152,7 @@ impl Launch {
             b"arg" => self.command.push(text(value)?.to_owned()),
             b"program" => self.program = path(),
             b"group" => self.group = path(),
+            b"limiting" => self.limiting.extend(path()),
             b"note" => self.note = path(),
             b"cpus" => self.cpus = numbers(value)?,
             b"uid" => self.user_mut().uid = number(value)?,
@@ -196,6 +207,9 @@ mod tests {
                 .to_vec(),
             program: Some("/proc/self/exe".into()),
             group: Some("/sys/fs/cgroup/it".into()),
+            limiting: ["/sys/fs/cgroup/cpu/it", "/sys/fs/cgroup/memory/it"]
+                .map(Into::into)
+                .to_vec(),
             cpus: vec![0, 3],
             user: Some(User {
                 uid: 65534,

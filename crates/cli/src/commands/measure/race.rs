@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bakeoff_plan::{
-    Arrival, Budget, Contender, Content, Expected, Overrides, Pinning, Plan, Protocol, Request,
-    RequestBody, RoundsAsked, ServedFile, ServerChoice, TRIAL_OVERHEAD, Url, Workload, own_header,
-    parse,
+    Arrival, Budget, Contender, Content, Expected, Limits, Overrides, Pinning, Plan, Protocol,
+    Request, RequestBody, RoundsAsked, ServedFile, ServerChoice, TRIAL_OVERHEAD, Url, Workload,
+    own_header, parse,
 };
 use bakeoff_report::Gates;
 
@@ -62,7 +62,8 @@ const BODY_BYTES_MAX: usize = 1 << 20;
 pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
     let library = Folder::new(flags.record.library.clone())?;
     let operands = operand::read(&flags.operands, &library)?;
-    if operands.contenders.len() < 2 {
+    let limits = flags.operands.limits.as_ref();
+    if operands.contenders.len() * limits.map_or(1, |limits| limits.0.len()) < 2 {
         return Err(exit::usage(
             "a race needs at least two contenders: URLs, servers, configuration or compose files, \
              --image IMAGE or --start 'COMMAND'; for one URL, use `bakeoff load`",
@@ -176,12 +177,42 @@ fn contest(
         .iter()
         .for_each(|reason| output::note(reason));
     let protocol = protocol(flags, &operands.contenders)?.or(operands.protocol);
-    plan.contenders = operands.contenders;
+    plan.contenders = limited(operands.contenders, flags)?;
     let overrides = Overrides {
         protocols: protocol.into_iter().collect(),
         ..load
     };
     plan.with(&overrides).map_err(exit::usage)
+}
+
+/// The contenders with the limits of `--limits`: each with each, where there are several.
+fn limited(contenders: Vec<Contender>, flags: &OperandFlags) -> anyhow::Result<Vec<Contender>> {
+    let Some(limits) = &flags.limits else {
+        return Ok(contenders);
+    };
+    let is_started = |one: &&Contender| !matches!(one.server, ServerChoice::Url(_));
+    if let Some(one) = contenders.iter().find(|one| !is_started(one)) {
+        return Err(exit::usage(format!(
+            "--limits holds what bakeoff starts, and {} runs already",
+            one.name
+        )));
+    }
+    let of_one = |one: &Contender| {
+        let with = |limits: &Limits| {
+            let mut one = one.clone();
+            one.limits = Some(*limits);
+            one
+        };
+        limits.0.iter().map(with).collect::<Vec<_>>()
+    };
+    let mut all: Vec<Contender> = contenders.iter().flat_map(of_one).collect();
+    if limits.0.len() > 1 {
+        for one in &mut all {
+            let suffix = one.limits.unwrap_or_default().suffix();
+            one.name = format!("{}-{suffix}", one.name);
+        }
+    }
+    Ok(all)
 }
 
 /// A text as it stands between the quotes of TOML.

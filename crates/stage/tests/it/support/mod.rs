@@ -155,6 +155,7 @@ pub(crate) fn contender(server: &str, config: ConfigSource) -> Contender {
         host: None,
         replacements: Vec::new(),
         user: None,
+        limits: None,
         answers: Vec::new(),
     }
 }

@@ -27,6 +27,7 @@ impl Samples {
             root: std::process::id(),
             include_root: true,
             cgroup: None,
+            limited: None,
         };
         let probe = Probe::start(ProbeOptions {
             zero: Instant::now(),
