@@ -18,8 +18,8 @@ use bakeoff_load::{
     BodyCheck, ConnectionUse, Control, Exchange, ExpectedStatus, LoadSpec, Pacing, Speaking,
     Target, Threads, run,
 };
-use bakeoff_origin::{Name, Protocol, Reply, ServeOptions, serve};
-use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
+use bakeoff_origin::{Name, Reply, ServeOptions, serve};
+use bakeoff_plan::{Connect, Load, LoadModel, Protocol, RateShape};
 
 /// Clients of the load.
 const CLIENTS: u32 = 50;

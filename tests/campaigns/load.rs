@@ -291,8 +291,11 @@ fn a_demand_that_cannot_be_is_wrong_usage() {
     for (flags, words) in [
         (&["--delay", "normal:5ms"][..], "`normal:5ms` is no delay"),
         (&["--errors", "10%"], "`10%` is not a share"),
-        (&["--errors", "0.6", "--resets", "0.6"], "all together too"),
-        (&["--workers", "4"], "workers limit nothing without a delay"),
+        (
+            &["--errors", "0.6", "--resets", "0.6"],
+            "more than 1 together",
+        ),
+        (&["--workers", "4"], "`workers` limits nothing"),
         (&["--queue", "4", "--delay", "1ms"], "--workers"),
         (&["--slow-body", "0:1ms"], "at least 1 byte"),
         (&["--body-sizes", "many"], "`many` is not a size"),

@@ -14,8 +14,9 @@ const MAY_KNOW: [(&str, &[&str]); 17] = [
     ("udp", &[]),
     // Messages about loads and machines pass through it as JSON.
     ("hosts", &[]),
-    // For HPACK, QPACK and frames alone, which mean the same to both sides and are written once.
-    ("origin", &["udp", "wire"]),
+    // Of `plan` its demand, and of `wire` HPACK, QPACK and frames alone, which mean the same to both
+    // sides and are written once.
+    ("origin", &["plan", "udp", "wire"]),
     ("record", &["plan"]),
     ("load", &["plan", "record", "udp", "wire"]),
     ("probe", &["record"]),

@@ -3,7 +3,9 @@
 //! The loop asks a [`Behaviour`] once for each whole request, and is compiled for each behaviour:
 //! timers, pieces and faults are left out of the loop of one that answers at once.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+use bakeoff_plan::SlowBody;
 
 use crate::options::Reply;
 use crate::request::Request;
@@ -47,7 +49,7 @@ pub struct Act {
     pub reply: Option<u16>,
     /// How it ends.
     pub ending: Ending,
-    /// Its body in pieces; `None` as fast as the client takes it.
+    /// Its body in pieces, the first of them with the head; `None` as fast as the client takes it.
     pub slow_body: Option<SlowBody>,
     /// Whether it is an answer with the status of an error.
     pub is_error: bool,
@@ -75,15 +77,6 @@ pub enum Ending {
     Closed,
     /// It does not come: the connection is reset.
     Reset,
-}
-
-/// A body in pieces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SlowBody {
-    /// Bytes of a piece, at least 1; the first one comes with the head.
-    pub bytes: usize,
-    /// Time from a piece to the next.
-    pub every: Duration,
 }
 
 /// Answers every request at once.

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bakeoff_plan::Protocol;
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs::{Ticketer, default_provider};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use crate::options::{OriginError, Protocol};
+use crate::options::OriginError;
 
 /// Names that a certificate made at the start holds for.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
@@ -30,8 +31,12 @@ pub(crate) fn settings(
     protocol: Protocol,
     certificate: Option<&Certificate>,
 ) -> Result<Option<Arc<ServerConfig>>, OriginError> {
-    let Some(name) = protocol.alpn() else {
-        return Ok(None);
+    // Its name in the handshake (RFC 7301).
+    let name = match protocol {
+        Protocol::H1 | Protocol::H2c => return Ok(None),
+        Protocol::H1Tls => &b"http/1.1"[..],
+        Protocol::H2 => b"h2",
+        Protocol::H3 => b"h3",
     };
     let (chain, key) = match certificate {
         Some(files) => (read_chain(&files.certificate)?, read_key(&files.key)?),

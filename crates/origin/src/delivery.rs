@@ -5,7 +5,9 @@
 
 use std::time::Instant;
 
-use crate::behaviour::{Act, Ending, SlowBody};
+use bakeoff_plan::SlowBody;
+
+use crate::behaviour::{Act, Ending};
 
 /// An answer, and how far it has come.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +64,9 @@ impl Delivery {
         Self {
             reply: act.reply,
             end,
-            given: act.slow_body.map_or(end, |slow| end.min(slow.bytes)),
+            given: act
+                .slow_body
+                .map_or(end, |slow| end.min(slow.bytes as usize)),
             wake_at: act.begin_at,
             ending: act.ending,
             slow_body: act.slow_body,
@@ -104,7 +108,9 @@ impl Delivery {
         }
         match (self.slow_body, self.ending) {
             (Some(slow), _) if self.given < self.end => {
-                self.given = self.end.min(self.given.saturating_add(slow.bytes.max(1)));
+                self.given = self
+                    .end
+                    .min(self.given.saturating_add(slow.bytes.max(1) as usize));
                 let wake_at = now() + slow.every;
                 self.wake_at = Some(wake_at);
                 Progress::Wait(wake_at)
@@ -125,7 +131,7 @@ mod tests {
     const EVERY: Duration = Duration::from_millis(10);
 
     /// The pieces of a body of 10 bytes, and the end.
-    fn check(ending: Ending, bytes: Option<usize>, pieces: &[usize], end: Progress) {
+    fn check(ending: Ending, bytes: Option<u32>, pieces: &[usize], end: Progress) {
         let act = Act {
             begin_at: None,
             reply: None,

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::behaviour::{Act, Behaviour, Decision, Ending, Queueing, SlowBody};
-use crate::delay::{Delay, TIME_MAX};
+use bakeoff_plan::{DURATION_MAX, Demand, Random};
+
+use crate::behaviour::{Act, Behaviour, Decision, Ending, Queueing};
+use crate::delay::draw;
 use crate::options::{OriginError, Reply};
 use crate::queue::{Admission, Queue};
-use crate::random::Random;
 use crate::request::Request;
 
 /// Different sizes that bodies can have: each is encoded beforehand.
@@ -24,31 +25,16 @@ const SIZE_MAX: usize = 64 * 1024 * 1024;
 /// Pieces that a slow body may have.
 const PIECES_MAX: usize = 1_000_000;
 
-/// What is wanted of an upstream. Without anything it answers as if it were not there.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Demand {
+/// What an upstream is told. Without anything it answers as if it were not there.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Orders {
+    /// What a plan wants of it.
+    pub demand: Demand,
     /// Seed of everything that is drawn.
     pub seed: u64,
-    /// Time from a whole request to the begin of its answer; `None` is none.
-    pub delay: Option<Delay>,
     /// Sizes of the body, each with its weight: the reply's body again and again, up to the size.
     /// Empty leaves the reply's body as it is.
     pub sizes: Vec<(usize, u32)>,
-    /// Share of the requests that are answered with `error_status`, 0 to 1.
-    pub errors: f64,
-    /// That status, 400 to 599.
-    pub error_status: u16,
-    /// Share of the requests whose connection is reset instead of an answer, 0 to 1.
-    pub resets: f64,
-    /// Share of the requests whose connection is closed half way through the body, 0 to 1.
-    pub closes: f64,
-    /// The reply's body in pieces. Errors come whole.
-    pub slow_body: Option<SlowBody>,
-    /// Requests in service at once, over all threads; the others wait in order. A request is in
-    /// service for its delay and the time between the pieces of its body.
-    pub workers: Option<u32>,
-    /// Requests that may wait; one more is answered at once with 503. `None` is without limit.
-    pub queue: Option<u32>,
     /// Whether to answer at once until [`behave`](crate::behave) says otherwise.
     pub later: bool,
 }
@@ -60,7 +46,7 @@ pub struct OnDemand(Arc<State>);
 /// What all threads share.
 #[derive(Debug)]
 struct State {
-    demand: Demand,
+    orders: Orders,
     /// Length of the reply's body, where no sizes are drawn.
     body: usize,
     behaves: AtomicBool,
@@ -69,56 +55,25 @@ struct State {
     queue: Option<Mutex<Queue>>,
 }
 
-impl Default for Demand {
-    /// Nothing; errors that are asked for are 503.
-    fn default() -> Self {
+impl From<Demand> for Orders {
+    fn from(demand: Demand) -> Self {
         Self {
-            seed: 0,
-            delay: None,
-            sizes: Vec::new(),
-            errors: 0.0,
-            error_status: 503,
-            resets: 0.0,
-            closes: 0.0,
-            slow_body: None,
-            workers: None,
-            queue: None,
-            later: false,
+            demand,
+            ..Self::default()
         }
     }
 }
 
-impl Demand {
-    /// Whether it changes no answer.
+impl Orders {
+    /// Whether they change no answer.
     pub fn is_nothing(&self) -> bool {
-        let same = Self {
-            seed: self.seed,
-            error_status: self.error_status,
-            later: self.later,
-            ..Self::default()
-        };
-        *self == same
+        self.demand.is_nothing() && self.sizes.is_empty()
     }
 
-    /// Checks that it can be carried out on a body of `body` bytes.
+    /// Checks that they can be carried out on a body of `body` bytes.
     fn check(&self, body: usize) -> Result<(), OriginError> {
         let wrong = |text: String| Err(OriginError::Demand(text));
-        if let Some(delay) = &self.delay {
-            delay.check()?;
-        }
-        let shares = [self.errors, self.resets, self.closes];
-        let each = shares.iter().all(|share| (0.0..=1.0).contains(share));
-        // Three shares that are meant to be 1 together may be a little more by rounding.
-        if !each || shares.iter().sum::<f64>() > 1.0 + 1e-9 {
-            return wrong(
-                "the shares of errors, resets and closes must be from 0 to 1, all together too"
-                    .to_owned(),
-            );
-        }
-        let status = self.error_status;
-        if !(400..=599).contains(&status) {
-            return wrong(format!("the status of errors is {status}, not 400 to 599"));
-        }
+        self.demand.check().or_else(wrong)?;
         let sizes_fit = self.sizes.iter().all(|(size, _)| *size <= SIZE_MAX);
         let weights: u64 = self
             .sizes
@@ -134,25 +89,15 @@ impl Demand {
             return wrong("one of the body sizes must have a weight above 0".to_owned());
         }
         let largest = self.sizes.iter().map(|(size, _)| *size).max();
-        if let Some(slow) = &self.slow_body {
-            let pieces = largest.unwrap_or(body).div_ceil(slow.bytes.max(1));
-            if slow.bytes == 0 || pieces > PIECES_MAX || slow.every > TIME_MAX {
+        if let Some(slow) = &self.demand.slow_body {
+            let pieces = largest.unwrap_or(body).div_ceil(slow.bytes.max(1) as usize);
+            if slow.bytes == 0 || pieces > PIECES_MAX {
                 return wrong(format!(
-                    "a slow body has pieces of at least 1 byte, up to {PIECES_MAX} of them, and \
-                     at most 24h between two"
+                    "a slow body has pieces of at least 1 byte, up to {PIECES_MAX} of them"
                 ));
             }
         }
-        match (self.workers, self.queue) {
-            (Some(0), _) => wrong("there must be at least 1 worker".to_owned()),
-            (Some(_), _) if self.delay.is_none() && self.slow_body.is_none() => wrong(
-                "workers limit nothing without a delay or a slow body: an answer at once leaves \
-                 nobody waiting"
-                    .to_owned(),
-            ),
-            (None, Some(_)) => wrong("a queue needs a limit of workers".to_owned()),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// The body's length and which reply that is: a draw from the sizes.
@@ -180,22 +125,24 @@ impl Demand {
 }
 
 impl OnDemand {
-    /// What `demand` says, to the reply `reply`.
+    /// What `orders` say, to the reply `reply`.
     ///
     /// # Errors
     /// When it cannot be carried out: a share outside 0 to 1, or limits that contradict.
-    pub fn new(demand: Demand, reply: &Reply) -> Result<Self, OriginError> {
-        demand.check(reply.body.len())?;
+    pub fn new(orders: impl Into<Orders>, reply: &Reply) -> Result<Self, OriginError> {
+        let orders = orders.into();
+        orders.check(reply.body.len())?;
+        let demand = &orders.demand;
         let queue = demand.workers.map(|workers| {
             let room = demand.queue.map_or(usize::MAX, |room| room as usize);
             Mutex::new(Queue::new(workers as usize, room))
         });
         Ok(Self(Arc::new(State {
             body: reply.body.len(),
-            behaves: AtomicBool::new(!demand.later),
+            behaves: AtomicBool::new(!orders.later),
             next: AtomicU64::new(0),
             queue,
-            demand,
+            orders,
         })))
     }
 }
@@ -229,9 +176,8 @@ impl Behaviour for OnDemand {
             content_type: "text/plain".to_owned(),
             body: text.as_bytes().to_vec(),
         };
-        let demand = &self.0.demand;
-        let mut replies: Vec<Reply> = demand.sizes.iter().map(sized).collect();
-        let status = demand.error_status;
+        let mut replies: Vec<Reply> = self.0.orders.sizes.iter().map(sized).collect();
+        let status = self.0.orders.demand.error_status;
         replies.push(error(status, "an error on demand\n"));
         replies.push(error(503, "the queue is full\n"));
         replies
@@ -259,13 +205,13 @@ impl Service {
 impl State {
     /// What becomes of the request with this number, if there is a worker for it.
     fn act(&self, index: u64) -> (Act, Service) {
-        let demand = &self.demand;
-        let random = &mut Random::of_request(demand.seed, index);
+        let demand = &self.orders.demand;
+        let random = &mut Random::of_request(self.orders.seed, index);
         let fate = random.unit();
-        let (size, sized) = demand.size(self.body, random);
+        let (size, sized) = self.orders.size(self.body, random);
         let delay = demand
             .delay
-            .map_or(Duration::ZERO, |delay| delay.draw(random));
+            .map_or(Duration::ZERO, |delay| draw(delay, random));
         let is_error = fate <= demand.errors;
         let ending = if is_error || fate > demand.errors + demand.resets + demand.closes {
             Ending::Whole
@@ -281,13 +227,13 @@ impl State {
         };
         let slow_body = demand.slow_body.filter(|_| !is_error);
         let body = slow_body.map_or(Duration::ZERO, |slow| {
-            let gaps = sent.div_ceil(slow.bytes).saturating_sub(1);
-            slow.every.saturating_mul(gaps as u32).min(TIME_MAX)
+            let gaps = sent.div_ceil(slow.bytes as usize).saturating_sub(1);
+            slow.every.saturating_mul(gaps as u32).min(DURATION_MAX)
         });
         let act = Act {
             begin_at: None,
             reply: if is_error {
-                Some(demand.error_replies().0)
+                Some(self.orders.error_replies().0)
             } else {
                 sized
             },
@@ -304,7 +250,7 @@ impl State {
         match admission {
             Admission::Full => Act {
                 begin_at: None,
-                reply: Some(self.demand.error_replies().1),
+                reply: Some(self.orders.error_replies().1),
                 ending: Ending::Whole,
                 slow_body: None,
                 is_error: false,
@@ -330,6 +276,8 @@ fn repeated(text: &[u8], size: usize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_plan::{Delay, SlowBody};
+
     use super::*;
 
     fn reply() -> Reply {
@@ -340,8 +288,8 @@ mod tests {
         }
     }
 
-    fn acts(demand: &Demand, count: u64) -> Vec<Act> {
-        let upstream = OnDemand::new(demand.clone(), &reply()).unwrap();
+    fn acts(orders: impl Into<Orders>, count: u64) -> Vec<Act> {
+        let upstream = OnDemand::new(orders, &reply()).unwrap();
         (0..count).map(|index| upstream.0.act(index).0).collect()
     }
 
@@ -355,14 +303,17 @@ mod tests {
     #[test]
     fn faults_and_sizes_have_their_shares_and_come_again() {
         let demand = Demand {
-            seed: 3,
             errors: 0.1,
             resets: 0.05,
             closes: 0.02,
-            sizes: vec![(100, 3), (7, 0), (2000, 1)],
             ..Demand::default()
         };
-        let found = acts(&demand, 20_000);
+        let orders = Orders {
+            seed: 3,
+            sizes: vec![(100, 3), (7, 0), (2000, 1)],
+            ..demand.into()
+        };
+        let found = acts(orders.clone(), 20_000);
         let count = |is: &dyn Fn(&Act) -> bool| found.iter().filter(|act| is(act)).count();
         assert_share(count(&|act| act.is_error), 20_000, 0.1);
         assert_share(count(&|act| act.ending == Ending::Reset), 20_000, 0.05);
@@ -374,8 +325,8 @@ mod tests {
                 .iter()
                 .all(|act| act.is_error == (act.reply == Some(3)))
         );
-        assert_eq!(found, acts(&demand, 20_000));
-        assert_ne!(found, acts(&Demand { seed: 4, ..demand }, 20_000));
+        assert_eq!(found, acts(orders.clone(), 20_000));
+        assert_ne!(found, acts(Orders { seed: 4, ..orders }, 20_000));
     }
 
     #[test]
@@ -388,7 +339,7 @@ mod tests {
                 ..Demand::default()
             };
             let whole = |act: &Act| !act.is_error && act.ending == Ending::Whole;
-            assert!(!acts(&demand, 1000).iter().any(whole), "{demand:?}");
+            assert!(!acts(demand.clone(), 1000).iter().any(whole), "{demand:?}");
         }
     }
 
@@ -422,50 +373,27 @@ mod tests {
 
     #[test]
     fn what_cannot_be_carried_out_is_refused() {
-        let delay = Some(Delay::Constant(Duration::from_millis(1)));
-        let base = Demand::default;
-        for wrong in [
-            Demand {
-                errors: 1.1,
-                ..base()
-            },
-            Demand {
-                resets: f64::NAN,
-                ..base()
-            },
-            Demand {
-                errors: 0.6,
-                closes: 0.6,
-                ..base()
-            },
-            Demand {
-                error_status: 200,
-                ..base()
-            },
-            Demand {
-                workers: Some(0),
-                delay,
-                ..base()
-            },
-            Demand {
-                workers: Some(4),
-                ..base()
-            },
-            Demand {
-                queue: Some(4),
-                delay,
-                ..base()
-            },
-            Demand {
-                sizes: vec![(5, 0)],
-                ..base()
-            },
-            Demand {
-                sizes: vec![(SIZE_MAX + 1, 1)],
-                ..base()
-            },
-        ] {
-            assert!(OnDemand::new(wrong.clone(), &reply()).is_err(), "{wrong:?}");
-        }
+        let slow = |bytes| {
+            let every = Duration::from_millis(1);
+            Some(SlowBody { bytes, every })
+        };
+        let check = |demand: Demand, sizes: &[(usize, u32)]| {
+            let orders = Orders {
+                sizes: sizes.to_vec(),
+                ..demand.into()
+            };
+            OnDemand::new(orders, &reply()).is_ok()
+        };
+        let demand = |slow_body, errors| Demand {
+            slow_body,
+            errors,
+            ..Demand::default()
+        };
+        assert!(check(demand(slow(1), 1.0), &[(5, 1), (PIECES_MAX, 0)]));
+        assert!(!check(demand(None, 1.1), &[]));
+        assert!(!check(demand(slow(0), 0.0), &[]));
+        assert!(!check(demand(slow(1), 0.0), &[(PIECES_MAX + 1, 1)]));
+        assert!(!check(demand(None, 0.0), &[(5, 0)]));
+        assert!(!check(demand(None, 0.0), &[(SIZE_MAX + 1, 1)]));
     }
 }

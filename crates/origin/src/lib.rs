@@ -2,7 +2,7 @@
 //! yardstick).
 //!
 //! Both are the same program with another name, so what is measured of one holds for the other. It
-//! counts requests, and gives fixed answers that were encoded once. It speaks one [`Protocol`]:
+//! counts requests, and gives fixed answers that were encoded once. It speaks one protocol:
 //! HTTP/1.1, HTTP/2 or HTTP/3. The yardstick takes the place of a contender and shows the fastest
 //! answer that this machine can give.
 //!
@@ -47,7 +47,6 @@ mod link;
 mod options;
 mod play;
 mod queue;
-mod random;
 mod replies;
 mod request;
 mod serve;
@@ -55,14 +54,13 @@ mod timers;
 mod tls;
 mod worker;
 
-pub use behaviour::{Act, Behaviour, Decision, Ending, Immediate, Queueing, SlowBody};
+pub use behaviour::{Act, Behaviour, Decision, Ending, Immediate, Queueing};
 pub use certificate::Certificate;
 pub use control::{ControlError, behave, counts};
 pub use counts::Counts;
-pub use delay::Delay;
-pub use demand::{Demand, OnDemand};
+pub use demand::{OnDemand, Orders};
 pub use h2::answer as answer_h2;
 pub use h3::{Refused as H3Refused, RequestReader as H3RequestReader, Sections as H3Sections};
-pub use options::{Name, OriginError, Protocol, Reply, ServeOptions};
+pub use options::{Name, OriginError, Reply, ServeOptions};
 pub use request::{MAX_HEAD_BYTES, Memo, Method, Refusal, Request, RequestReader, Step, Version};
 pub use serve::{serve, serve_with};

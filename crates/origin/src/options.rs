@@ -3,6 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 
+use bakeoff_plan::Protocol;
+
 use crate::certificate::Certificate;
 
 /// Longest content type, bytes: with it a head fits one frame in every protocol.
@@ -31,22 +33,6 @@ pub struct ServeOptions {
     pub certificate: Option<Certificate>,
 }
 
-/// The protocol of requests, named as in plans.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Protocol {
-    /// HTTP/1.1 and HTTP/1.0 in the clear.
-    #[default]
-    H1,
-    /// The same over TLS.
-    H1Tls,
-    /// HTTP/2 over TLS, agreed on by ALPN.
-    H2,
-    /// HTTP/2 in the clear, by prior knowledge.
-    H2c,
-    /// HTTP/3 over QUIC.
-    H3,
-}
-
 /// The answer to every request; a HEAD request gets it without the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
@@ -65,18 +51,6 @@ pub enum Name {
     Origin,
     /// The null server.
     Yardstick,
-}
-
-impl Protocol {
-    /// Its name in the handshake of TLS (RFC 7301); `None` where there is none.
-    pub(crate) fn alpn(self) -> Option<&'static [u8]> {
-        match self {
-            Self::H1 | Self::H2c => None,
-            Self::H1Tls => Some(b"http/1.1"),
-            Self::H2 => Some(b"h2"),
-            Self::H3 => Some(b"h3"),
-        }
-    }
 }
 
 impl Name {

@@ -5,7 +5,9 @@
 use std::time::Instant;
 
 use crate::answer::{Answers, Output};
-use crate::behaviour::{Act, Ending, SlowBody};
+use bakeoff_plan::SlowBody;
+
+use crate::behaviour::{Act, Ending};
 use crate::request::Request;
 
 /// An answer on its way.
@@ -102,7 +104,7 @@ impl Play {
         let end = self.output.end();
         let begin = self.given;
         self.given = match self.slow_body {
-            Some(slow) => end.min(begin.max(self.head).saturating_add(slow.bytes)),
+            Some(slow) => end.min(begin.max(self.head).saturating_add(slow.bytes as usize)),
             None => end,
         };
         Next::Piece(self.output.piece(begin, self.given))

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bakeoff_plan::Protocol;
 use rustix::net::sockopt::{set_socket_reuseaddr, set_socket_reuseport, set_tcp_nodelay};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -16,7 +17,7 @@ use crate::connection::{BUFFER_BYTES, Connection, Ready, Shared};
 use crate::control;
 use crate::counts::{Counters, Counts};
 use crate::link::Clear;
-use crate::options::{OriginError, Protocol, ServeOptions};
+use crate::options::{OriginError, ServeOptions};
 use crate::play::Plays;
 use crate::replies::Replies;
 use crate::request::Memo;

@@ -40,6 +40,69 @@ pub struct Demand {
     pub queue: Option<u32>,
 }
 
+impl Default for Demand {
+    /// Nothing; errors that are asked for are 503.
+    fn default() -> Self {
+        Self {
+            delay: None,
+            errors: 0.0,
+            error_status: default_error_status(),
+            resets: 0.0,
+            closes: 0.0,
+            slow_body: None,
+            workers: None,
+            queue: None,
+        }
+    }
+}
+
+impl Demand {
+    /// Whether it changes no answer.
+    pub fn is_nothing(&self) -> bool {
+        let error_status = self.error_status;
+        *self
+            == Self {
+                error_status,
+                ..Self::default()
+            }
+    }
+
+    /// Whether its parts can be together.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(&self) -> Result<(), String> {
+        self.fault().map_err(|(_, fault)| fault.problem)
+    }
+
+    /// The same, with the key that is at fault.
+    fn fault(&self) -> Result<(), (&'static str, Fault)> {
+        if let Some(delay) = &self.delay {
+            delay.check().map_err(|fault| ("delay", fault))?;
+        }
+        if let Some(slow) = &self.slow_body {
+            rules::length("every", slow.every).map_err(|fault| ("slow_body.every", fault))?;
+        }
+        // Three shares that are meant to be 1 together may be a little more by rounding.
+        if self.errors + self.resets + self.closes > 1.0 + 1e-9 {
+            let problem = "`errors`, `resets` and `closes` are more than 1 together";
+            let fix = "write shares of all requests";
+            return Err(("errors", Fault::new(problem, fix)));
+        }
+        if self.workers.is_some() && self.delay.is_none() && self.slow_body.is_none() {
+            let problem = "`workers` limits nothing where no answer takes time";
+            let fix = "add a `delay`, such as `delay = \"5ms\"`, or a `slow_body`";
+            return Err(("workers", Fault::new(problem, fix)));
+        }
+        if self.queue.is_some() && self.workers.is_none() {
+            let problem = "nobody waits in a `queue` without `workers`";
+            let fix = "add `workers`, such as `workers = 16`";
+            return Err(("queue", Fault::new(problem, fix)));
+        }
+        Ok(())
+    }
+}
+
 /// A distribution of times, each at most a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -313,28 +376,12 @@ pub(crate) fn resolve_demand(
         workers: table.workers,
         queue: table.queue,
     };
-    if let Some(slow) = &demand.slow_body {
-        rules::length("every", slow.every).map_err(|fault| fault.at(at("slow_body.every")))?;
-    }
-    // Three shares that are meant to be 1 together may be a little more by rounding.
-    if demand.errors + demand.resets + demand.closes > 1.0 + 1e-9 {
-        let problem = "`errors`, `resets` and `closes` are more than 1 together";
-        return Err(Fault::new(problem, "write shares of all requests").at(at("errors")));
-    }
-    if demand.workers.is_some() && demand.delay.is_none() && demand.slow_body.is_none() {
-        let problem = "`workers` limits nothing where no answer takes time";
-        let fix = "add a `delay`, such as `delay = \"5ms\"`, or a `slow_body`";
-        return Err(Fault::new(problem, fix).at(at("workers")));
-    }
-    if demand.queue.is_some() && demand.workers.is_none() {
-        let problem = "nobody waits in a `queue` without `workers`";
-        return Err(Fault::new(problem, "add `workers`, such as `workers = 16`").at(at("queue")));
-    }
+    demand.fault().map_err(|(key, fault)| fault.at(at(key)))?;
     Ok(demand)
 }
 
 fn resolve_delay(text: &DelayText) -> Result<Delay, Fault> {
-    let delay = match text {
+    Ok(match text {
         DelayText::Constant(time) => Delay::Constant(time.0),
         DelayText::Drawn(table) => match (&table.uniform, &table.exponential, &table.lognormal) {
             (Some(uniform), None, None) => Delay::Uniform {
@@ -356,8 +403,7 @@ fn resolve_delay(text: &DelayText) -> Result<Delay, Fault> {
                 ));
             }
         },
-    };
-    delay.check().map(|()| delay)
+    })
 }
 
 /// The table that [`resolve_demand`] makes `demand` of.
@@ -460,11 +506,9 @@ mod tests {
             delay: "exponential:5ms".parse().ok(),
             errors: 0.1,
             error_status: 502,
-            resets: 0.0,
-            closes: 0.0,
-            slow_body: None,
             workers: Some(16),
             queue: Some(0),
+            ..Demand::default()
         };
         assert_eq!(
             demand.to_string(),

@@ -92,7 +92,7 @@ pub use request::{
 };
 pub use requests::REQUESTS_MAX;
 pub use resolve::{Library, parse};
-pub use rules::CLIENTS_MAX;
+pub use rules::{CLIENTS_MAX, DURATION_MAX};
 pub use schedule::Schedule;
 pub use search::{
     CONFIRMING, GOALS_MAX, Goal, GoalError, Objective, Search, format_errors, goals, parse_errors,

@@ -25,6 +25,11 @@ impl Random {
         Self(seed ^ Self(hash).bits())
     }
 
+    /// The numbers of request `index`, which no other request shares.
+    pub fn of_request(seed: u64, index: u64) -> Self {
+        Self(Self(seed).bits() ^ Self(index).bits())
+    }
+
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -40,7 +45,7 @@ impl Random {
         ((u128::from(self.bits()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// A number above 0 and up to 1.
+    /// A number above 0 and up to 1: its logarithm is finite.
     pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
@@ -78,6 +83,14 @@ mod tests {
         assert_eq!(first(1, "a"), first(1, "a"));
         assert_ne!(first(1, "a"), first(1, "b"));
         assert_ne!(first(1, "a"), first(2, "a"));
+    }
+
+    #[test]
+    fn requests_share_nothing_and_come_again() {
+        let first = |seed, index| Random::of_request(seed, index).bits();
+        assert_eq!(first(1, 5), first(1, 5));
+        assert_ne!(first(1, 5), first(1, 6));
+        assert_ne!(first(1, 5), first(2, 5));
     }
 
     #[test]

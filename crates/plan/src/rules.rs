@@ -23,7 +23,7 @@ pub(crate) const ROUNDS: std::ops::RangeInclusive<u32> = 1..=1000;
 /// Largest seed: TOML's integers are signed.
 pub(crate) const SEED_MAX: u64 = i64::MAX as u64;
 /// Longest single duration: a day. Whoever needs more mistyped a unit.
-pub(crate) const DURATION_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+pub const DURATION_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// Most trials in a campaign; beyond, a plan is a mistake and its order would fill the memory.
 pub(crate) const TRIALS_MAX: usize = 100_000;
 /// Longest name: three of them and a load still make one folder name.

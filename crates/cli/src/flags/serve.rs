@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use bakeoff_plan::{Delay, Protocol};
+use bakeoff_plan::{Delay, Protocol, SlowBody};
 use clap::Args;
 
 use super::run::protocol;
@@ -82,7 +82,7 @@ pub(crate) struct DemandFlags {
     pub(crate) closes: f64,
     /// Send the body in pieces of this many bytes, one per duration: 1024:10ms
     #[arg(long, value_name = "BYTES:DURATION", value_parser = slow_body)]
-    pub(crate) slow_body: Option<(usize, std::time::Duration)>,
+    pub(crate) slow_body: Option<SlowBody>,
     /// Requests served at once, over all threads; the others wait in order
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) workers: Option<u32>,
@@ -118,10 +118,13 @@ fn size(text: &str) -> Result<(usize, u32), String> {
 }
 
 /// Reads pieces such as `1024:10ms`.
-fn slow_body(text: &str) -> Result<(usize, std::time::Duration), String> {
+fn slow_body(text: &str) -> Result<SlowBody, String> {
     let wrong = || format!("`{text}` is not a slow body: write bytes and a time, as in 1024:10ms");
     let (bytes, every) = text.split_once(':').ok_or_else(wrong)?;
-    Ok((bytes.parse().map_err(|_| wrong())?, duration(every)?))
+    Ok(SlowBody {
+        bytes: bytes.parse().map_err(|_| wrong())?,
+        every: duration(every)?,
+    })
 }
 
 #[cfg(test)]
@@ -135,7 +138,8 @@ mod tests {
         assert_eq!((share("0.1"), share("1")), (Ok(0.1), Ok(1.0)));
         assert_eq!((size("5"), size("5:0")), (Ok((5, 1)), Ok((5, 0))));
         let every = Duration::from_millis(10);
-        assert_eq!(slow_body("1024:10ms"), Ok((1024, every)));
+        let pieces = SlowBody { bytes: 1024, every };
+        assert_eq!(slow_body("1024:10ms"), Ok(pieces));
         for wrong in ["", "10%", "1.1", "-0.1", "NaN", "x"] {
             assert!(share(wrong).is_err(), "{wrong}");
         }

@@ -4,7 +4,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-use bakeoff_origin::{Delay, Demand, OnDemand, ServeOptions, SlowBody, behave, counts};
+use bakeoff_origin::{OnDemand, Orders, ServeOptions, behave, counts};
+use bakeoff_plan::{Delay, Demand, SlowBody};
 
 use crate::support::{GET, Server, options, read_answer};
 
@@ -12,11 +13,11 @@ const DELAY: Duration = Duration::from_millis(30);
 /// A delay that no test waits for.
 const HOUR: Duration = Duration::from_secs(3600);
 
-fn start(demand: Demand, body: &[u8]) -> Server {
+fn start(demand: impl Into<Orders>, body: &[u8]) -> Server {
     start_on(1, demand, body)
 }
 
-fn start_on(threads: usize, demand: Demand, body: &[u8]) -> Server {
+fn start_on(threads: usize, demand: impl Into<Orders>, body: &[u8]) -> Server {
     let options = ServeOptions {
         threads,
         ..options(body)
@@ -136,10 +137,13 @@ fn a_client_that_leaves_before_its_answer_is_let_go() {
 #[test]
 fn errors_keep_the_connection_and_come_in_their_share() {
     let demand = Demand {
-        seed: 1,
         errors: 0.5,
         error_status: 502,
         ..Demand::default()
+    };
+    let demand = Orders {
+        seed: 1,
+        ..demand.into()
     };
     let server = start(demand, b"an error on demand\n");
     let mut stream = server.connect();
@@ -211,9 +215,9 @@ fn a_slow_body_comes_in_pieces() {
 
 #[test]
 fn sizes_are_drawn_by_weight() {
-    let demand = Demand {
+    let demand = Orders {
         sizes: vec![(5, 1), (100_000, 1)],
-        ..Demand::default()
+        ..Orders::default()
     };
     let server = start(demand, b"abc");
     let mut stream = server.connect();
@@ -290,8 +294,11 @@ fn who_waits_for_a_worker_waits_for_all_before_it() {
 fn it_behaves_when_it_is_asked_to() {
     let demand = Demand {
         errors: 1.0,
-        later: true,
         ..Demand::default()
+    };
+    let demand = Orders {
+        later: true,
+        ..demand.into()
     };
     let server = start(demand, b"hi");
     let status = || server.last_word(b"GET / HTTP/1.0\r\n\r\n")[9..12].to_owned();

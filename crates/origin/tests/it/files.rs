@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use bakeoff_origin::{Name, Protocol, Reply, ServeOptions, serve};
+use bakeoff_origin::{Name, Reply, ServeOptions, serve};
+use bakeoff_plan::Protocol;
 use rustix::net::{AddressFamily, SocketType, connect, socket};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

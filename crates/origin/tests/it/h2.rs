@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, Server, options};
-use bakeoff_origin::{Behaviour, Delay, Demand, OnDemand, Protocol, ServeOptions, SlowBody};
+use bakeoff_origin::{Behaviour, OnDemand, Orders, ServeOptions};
+use bakeoff_plan::{Delay, Demand, Protocol, SlowBody};
 use bytes::Bytes;
 use h2::client::{Builder, SendRequest};
 use h2::{Reason, RecvStream};
@@ -18,7 +19,7 @@ fn over(protocol: Protocol, body: &[u8]) -> ServeOptions {
     }
 }
 
-fn on_demand(demand: Demand, body: &[u8]) -> Server {
+fn on_demand(demand: impl Into<Orders>, body: &[u8]) -> Server {
     let options = over(Protocol::H2c, body);
     let behaviour = OnDemand::new(demand, &options.reply).unwrap();
     Server::start_with(options, behaviour)
@@ -207,8 +208,11 @@ fn faults_reset_their_stream_alone() {
         let demand = Demand {
             resets,
             closes,
-            later: true,
             ..Demand::default()
+        };
+        let demand = Orders {
+            later: true,
+            ..demand.into()
         };
         let server = on_demand(demand, b"123456");
         with_client(&server, false, &Builder::new(), |client| {
@@ -239,8 +243,11 @@ fn errors_and_sizes_are_those_asked_for() {
     let demand = Demand {
         errors: 0.5,
         error_status: 500,
-        sizes: vec![(20_000, 1)],
         ..Demand::default()
+    };
+    let demand = Orders {
+        sizes: vec![(20_000, 1)],
+        ..demand.into()
     };
     let server = on_demand(demand, b"hello");
     with_client(&server, false, &Builder::new(), |client| async move {

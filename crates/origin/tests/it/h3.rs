@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::{PATIENCE, Server, options, tls};
-use bakeoff_origin::{Delay, Demand, Immediate, OnDemand, Protocol, ServeOptions, SlowBody, serve};
+use bakeoff_origin::{Immediate, OnDemand, Orders, ServeOptions, serve};
+use bakeoff_plan::{Delay, Demand, Protocol, SlowBody};
 use bytes::{Buf as _, Bytes};
 use http::{HeaderMap, Method, Request};
 use quinn::crypto::rustls::QuicClientConfig;
@@ -20,7 +21,7 @@ fn over_h3(body: &[u8]) -> ServeOptions {
     }
 }
 
-fn on_demand(demand: Demand, body: &[u8]) -> Server {
+fn on_demand(demand: impl Into<Orders>, body: &[u8]) -> Server {
     let options = over_h3(body);
     let behaviour = OnDemand::new(demand, &options.reply).unwrap();
     Server::start_with(options, behaviour)
@@ -188,8 +189,11 @@ fn faults_reset_their_stream_alone() {
         let demand = Demand {
             resets,
             closes,
-            later: true,
             ..Demand::default()
+        };
+        let demand = Orders {
+            later: true,
+            ..demand.into()
         };
         let server = on_demand(demand, b"123456");
         with_client(&server, |client| {
@@ -218,8 +222,11 @@ fn errors_and_sizes_are_those_asked_for() {
     let demand = Demand {
         errors: 0.5,
         error_status: 500,
-        sizes: vec![(20_000, 1)],
         ..Demand::default()
+    };
+    let demand = Orders {
+        sizes: vec![(20_000, 1)],
+        ..demand.into()
     };
     let server = on_demand(demand, b"hello");
     with_client(&server, |client| async move {

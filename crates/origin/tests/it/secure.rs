@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 
 use crate::support::tls::{self, connect};
 use crate::support::{GET, Server, options, read_answer};
-use bakeoff_origin::{Certificate, Demand, OnDemand, Protocol, ServeOptions, SlowBody, serve};
+use bakeoff_origin::{Certificate, OnDemand, Orders, ServeOptions, serve};
+use bakeoff_plan::{Demand, Protocol, SlowBody};
 
 fn secure(body: &[u8]) -> ServeOptions {
     ServeOptions {
@@ -67,13 +68,16 @@ fn bodies_of_requests_are_read_to_their_end() {
 #[test]
 fn what_is_demanded_of_an_origin_holds_under_tls() {
     let demand = Demand {
-        sizes: vec![(5000, 1)],
         slow_body: Some(SlowBody {
             bytes: 1000,
             every: std::time::Duration::from_millis(1),
         }),
         closes: 1.0,
         ..Demand::default()
+    };
+    let demand = Orders {
+        sizes: vec![(5000, 1)],
+        ..demand.into()
     };
     let options = secure(b"0123456789");
     let behaviour = OnDemand::new(demand, &options.reply).unwrap();

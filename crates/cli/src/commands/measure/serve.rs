@@ -1,9 +1,10 @@
 //! `bakeoff origin` and `bakeoff yardstick`: the built-in servers on their own.
 
 use bakeoff_origin::{
-    Behaviour, Certificate, Delay, Demand, Immediate, Name, OnDemand, OriginError, Protocol, Reply,
-    ServeOptions, SlowBody, serve_with,
+    Behaviour, Certificate, Immediate, Name, OnDemand, Orders, OriginError, Reply, ServeOptions,
+    serve_with,
 };
+use bakeoff_plan::Demand;
 
 use crate::flags::{DemandFlags, OriginFlags, ServeFlags};
 use crate::interrupt::Interrupt;
@@ -15,11 +16,11 @@ pub(crate) fn yardstick(flags: &ServeFlags) -> anyhow::Result<u8> {
 
 pub(crate) fn origin(flags: &OriginFlags) -> anyhow::Result<u8> {
     let options = options(&flags.serve, Name::Origin)?;
-    let demand = demand(&flags.demand);
-    if demand.is_nothing() {
+    let orders = orders(&flags.demand);
+    if orders.is_nothing() {
         return carry_out(&options, Immediate);
     }
-    let behaviour = OnDemand::new(demand, &options.reply).map_err(usage)?;
+    let behaviour = OnDemand::new(orders, &options.reply).map_err(usage)?;
     carry_out(&options, behaviour)
 }
 
@@ -41,20 +42,9 @@ fn options(flags: &ServeFlags, name: Name) -> anyhow::Result<ServeOptions> {
             body,
         },
         name,
-        protocol: protocol(flags),
+        protocol: flags.protocol,
         certificate: certificate(flags),
     })
-}
-
-fn protocol(flags: &ServeFlags) -> Protocol {
-    use bakeoff_plan::Protocol as Written;
-    match flags.protocol {
-        Written::H1 => Protocol::H1,
-        Written::H1Tls => Protocol::H1Tls,
-        Written::H2 => Protocol::H2,
-        Written::H2c => Protocol::H2c,
-        Written::H3 => Protocol::H3,
-    }
 }
 
 fn certificate(flags: &ServeFlags) -> Option<Certificate> {
@@ -64,27 +54,20 @@ fn certificate(flags: &ServeFlags) -> Option<Certificate> {
     })
 }
 
-fn demand(flags: &DemandFlags) -> Demand {
-    use bakeoff_plan::Delay as Written;
-    let delay = flags.delay.map(|delay| match delay {
-        Written::Constant(delay) => Delay::Constant(delay),
-        Written::Uniform { from, to } => Delay::Uniform { from, to },
-        Written::Exponential { mean } => Delay::Exponential { mean },
-        Written::Lognormal { median, p99 } => Delay::Lognormal { median, p99 },
-    });
-    Demand {
+fn orders(flags: &DemandFlags) -> Orders {
+    Orders {
+        demand: Demand {
+            delay: flags.delay,
+            errors: flags.errors,
+            error_status: flags.error_status,
+            resets: flags.resets,
+            closes: flags.closes,
+            slow_body: flags.slow_body,
+            workers: flags.workers,
+            queue: flags.queue,
+        },
         seed: flags.seed,
-        delay,
         sizes: flags.body_sizes.clone(),
-        errors: flags.errors,
-        error_status: flags.error_status,
-        resets: flags.resets,
-        closes: flags.closes,
-        slow_body: flags
-            .slow_body
-            .map(|(bytes, every)| SlowBody { bytes, every }),
-        workers: flags.workers,
-        queue: flags.queue,
         later: flags.later,
     }
 }

@@ -14,9 +14,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bakeoff_origin::{
-    Behaviour, Counts, Immediate, Name, OriginError, Protocol, Reply, ServeOptions, counts,
-    serve_with,
+    Behaviour, Counts, Immediate, Name, OriginError, Reply, ServeOptions, counts, serve_with,
 };
+use bakeoff_plan::Protocol;
 
 pub(crate) const GET: &[u8] = b"GET /a HTTP/1.1\r\nHost: a\r\nX-Hotdogs: aplenty\r\n\r\n";
 

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use bakeoff_hosts::{Outbox, Report};
-use bakeoff_origin::{Name, Protocol, Reply, ServeOptions, serve};
+use bakeoff_origin::{Name, Reply, ServeOptions, serve};
+use bakeoff_plan::Protocol;
 use bakeoff_probe::ThreadTimes;
 
 use super::refused;
