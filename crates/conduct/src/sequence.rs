@@ -50,13 +50,7 @@ pub(crate) fn at_found_rate(trial: Trial, recorded: &[TrialRecord]) -> Trial {
     let label = trial.load.label();
     let same = |record: &&TrialRecord| record.workload == trial.workload.name;
     let had_before = recorded.iter().filter(same).find_map(|record| {
-        let rate = match record.load.model {
-            LoadModel::Open { rate_per_s, .. } => Some(rate_per_s),
-            LoadModel::Closed { .. }
-            | LoadModel::OpenShare { .. }
-            | LoadModel::Sought(_)
-            | LoadModel::Overload(_) => None,
-        };
+        let rate = record.load.model.rate_per_s();
         rate.filter(|_| record.load_name.as_deref() == Some(label.as_str()))
     });
     let found = had_before.or_else(|| {
@@ -76,7 +70,7 @@ fn slowest_capacity<'r>(recorded: impl Iterator<Item = &'r TrialRecord>) -> Opti
     for record in recorded {
         let counts = record.kind == ContenderKind::Contender
             && (record.round, record.attempt) == (1, 1)
-            && matches!(record.load.model, LoadModel::Closed { .. });
+            && !record.load.model.is_open();
         if let Some(rate) = record.ok_per_s().filter(|_| counts) {
             let best = best.entry(&record.contender).or_insert(rate);
             *best = best.max(rate);

@@ -1,6 +1,6 @@
 //! The result of a load, from what its threads counted.
 
-use bakeoff_plan::{Connect, LoadModel};
+use bakeoff_plan::Connect;
 use bakeoff_record::{
     Bytes, Clients, EngineSettings, EngineUsage, Histogram, Interrupted, LoadResult, Negotiated,
     Observed, Outcome, Requests, ScheduleKept, ThreadUsage, UrlResult,
@@ -41,7 +41,7 @@ impl Merged {
 
     /// The result of the load that `spec` asked for.
     pub(crate) fn result(mut self, spec: &LoadSpec) -> LoadResult {
-        let is_closed_loop = matches!(spec.load.model, LoadModel::Closed { .. });
+        let is_closed_loop = !spec.load.model.is_open();
         if is_closed_loop {
             self.sum_latencies();
         }
@@ -150,13 +150,10 @@ impl Merged {
         let (counted, schedule) = (&self.counts.requests, &self.counts.schedule);
         let balance = self.counts.clock.balance;
         let completed = counted.outcomes.completed();
-        let (due, begun) = match spec.load.model {
-            // Who runs a load has found its rate.
-            LoadModel::Closed { .. }
-            | LoadModel::OpenShare { .. }
-            | LoadModel::Sought(_)
-            | LoadModel::Overload(_) => (None, balance.begun),
-            LoadModel::Open { .. } => (Some(schedule.due), schedule.begun),
+        let (due, begun) = if spec.load.model.is_open() {
+            (Some(schedule.due), schedule.begun)
+        } else {
+            (None, balance.begun)
         };
         Requests {
             planned: due,

@@ -87,9 +87,8 @@ fn open_loop(table: &LoadTable) -> Result<(), (&'static str, &'static str, &'sta
 
 /// Refuses a share of a capacity that nothing measures.
 pub(crate) fn check_shares(loads: &[Load]) -> Result<(), Fault> {
-    let is_closed = |load: &Load| matches!(load.model, LoadModel::Closed { .. });
     let needs = loads.iter().any(|load| load.model.is_share());
-    if !needs || loads.iter().any(is_closed) {
+    if !needs || loads.iter().any(|load| !load.model.is_open()) {
         return Ok(());
     }
     Err(Fault::new(

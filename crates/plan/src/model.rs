@@ -250,10 +250,7 @@ impl Connect {
             LoadModel::Closed { .. } if by_count => Self::AsNeeded,
             // More clients come as answers take longer.
             LoadModel::Overload(_) => Self::AsNeeded,
-            LoadModel::Closed { .. }
-            | LoadModel::Open { .. }
-            | LoadModel::OpenShare { .. }
-            | LoadModel::Sought(_) => Self::First,
+            _ => Self::First,
         }
     }
 
@@ -302,6 +299,44 @@ pub enum LoadModel {
 }
 
 impl LoadModel {
+    /// Whether a schedule decides when the next request is sent, and not the last answer.
+    pub fn is_open(&self) -> bool {
+        !matches!(self, Self::Closed { .. })
+    }
+
+    /// The rate of an open loop; `None` of a closed one, and where it is not known yet.
+    pub fn rate_per_s(&self) -> Option<f64> {
+        match self {
+            Self::Open { rate_per_s, .. } => Some(*rate_per_s),
+            _ => None,
+        }
+    }
+
+    /// The gaps of an open loop; `None` of a closed one.
+    pub fn arrival(&self) -> Option<Arrival> {
+        match self {
+            Self::Closed { .. } => None,
+            Self::Open { arrival, .. } | Self::OpenShare { arrival, .. } => Some(*arrival),
+            Self::Sought(search) => Some(search.arrival),
+            Self::Overload(overload) => Some(overload.arrival),
+        }
+    }
+
+    /// Its connections, and its gaps where it is an open loop.
+    pub(crate) fn choices(&mut self) -> (&mut u32, Option<&mut Arrival>) {
+        match self {
+            Self::Closed { clients } => (clients, None),
+            Self::Open {
+                arrival, clients, ..
+            }
+            | Self::OpenShare {
+                arrival, clients, ..
+            } => (clients, Some(arrival)),
+            Self::Sought(search) => (&mut search.clients, Some(&mut search.arrival)),
+            Self::Overload(overload) => (&mut overload.clients, Some(&mut overload.arrival)),
+        }
+    }
+
     /// Whether its rate is not known before the campaign.
     pub fn is_share(&self) -> bool {
         matches!(self, Self::OpenShare { .. })

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::contender::{Contender, ServerChoice};
-use crate::model::{Encoding, Load, LoadModel, Plan, Workload};
+use crate::model::{Encoding, Load, Plan, Workload};
 use crate::random::Random;
 use crate::rules::{Fault, TRIALS_MAX};
 use crate::trial::{Trial, control_name};
@@ -156,7 +156,7 @@ pub(crate) fn cells(plan: &Plan) -> Vec<(&Workload, &Load)> {
     let of_workload = |workload| loads.iter().map(move |load| (workload, *load));
     let mut cells: Vec<_> = plan.workloads.iter().flat_map(of_workload).collect();
     if !plan.has_fixed_rounds() {
-        cells.sort_by_key(|(_, load)| !matches!(load.model, LoadModel::Closed { .. }));
+        cells.sort_by_key(|(_, load)| load.model.is_open());
     }
     cells
 }

@@ -64,10 +64,7 @@ impl Load {
     pub fn overload(&self) -> Option<&Overload> {
         match &self.model {
             LoadModel::Overload(overload) => Some(overload),
-            LoadModel::Closed { .. }
-            | LoadModel::Open { .. }
-            | LoadModel::OpenShare { .. }
-            | LoadModel::Sought(_) => None,
+            _ => None,
         }
     }
 

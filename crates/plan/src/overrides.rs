@@ -220,14 +220,7 @@ impl Plan {
         if let Some(rate_per_s) = overrides.rate {
             rules::rate(rate_per_s).map_err(|fault| fault.at(flag("rate")))?;
             for load in &mut self.loads {
-                let arrival = match load.model {
-                    LoadModel::Open { arrival, .. } | LoadModel::OpenShare { arrival, .. } => {
-                        arrival
-                    }
-                    LoadModel::Closed { .. } | LoadModel::Sought(_) | LoadModel::Overload(_) => {
-                        Arrival::Poisson
-                    }
-                };
+                let arrival = load.model.arrival().unwrap_or(Arrival::Poisson);
                 let clients = load.clients();
                 load.model = LoadModel::Open {
                     rate_per_s,
@@ -241,15 +234,10 @@ impl Plan {
         };
         let mut open = false;
         for load in &mut self.loads {
-            match &mut load.model {
-                LoadModel::Open { arrival, .. } | LoadModel::OpenShare { arrival, .. } => {
-                    *arrival = chosen;
-                }
-                LoadModel::Sought(search) => search.arrival = chosen,
-                LoadModel::Overload(overload) => overload.arrival = chosen,
-                LoadModel::Closed { .. } => continue,
+            if let (_, Some(arrival)) = load.model.choices() {
+                *arrival = chosen;
+                open = true;
             }
-            open = true;
         }
         if open {
             return Ok(());
@@ -309,13 +297,7 @@ fn connects_as_usual(load: &Load) -> bool {
 
 fn with_clients(load: &Load, clients: u32) -> Load {
     let mut load = load.clone();
-    match &mut load.model {
-        LoadModel::Closed { clients: own }
-        | LoadModel::Open { clients: own, .. }
-        | LoadModel::OpenShare { clients: own, .. } => *own = clients,
-        LoadModel::Sought(search) => search.clients = clients,
-        LoadModel::Overload(overload) => overload.clients = clients,
-    }
+    *load.model.choices().0 = clients;
     load
 }
 

@@ -62,10 +62,7 @@ impl Load {
     pub fn search(&self) -> Option<&Search> {
         match &self.model {
             LoadModel::Sought(search) => Some(search),
-            LoadModel::Closed { .. }
-            | LoadModel::Open { .. }
-            | LoadModel::OpenShare { .. }
-            | LoadModel::Overload(_) => None,
+            _ => None,
         }
     }
 

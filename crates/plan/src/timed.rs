@@ -24,7 +24,7 @@ pub struct Group {
 impl Group {
     /// The group of the trials of this round with such a load.
     pub fn of(round: u32, model: &LoadModel) -> Self {
-        let open = u32::from(!matches!(model, LoadModel::Closed { .. }));
+        let open = u32::from(model.is_open());
         let place = if round <= CLOSED_FIRST {
             open * CLOSED_FIRST + round - 1
         } else {
@@ -84,7 +84,7 @@ pub fn next_timed(
 }
 
 fn is_open_loop(load: &Load) -> bool {
-    !matches!(load.model, LoadModel::Closed { .. })
+    load.model.is_open()
 }
 
 /// The trials of a block whose contenders are still measured there. References are measured for

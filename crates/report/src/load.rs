@@ -2,7 +2,6 @@
 //!
 //! It draws one window of one load and judges nothing: the audit says what weakens its numbers.
 
-use bakeoff_plan::LoadModel;
 use bakeoff_record::{
     Bounds, Histogram, Interval, LoadResult, Observed, QuicLedger, Said, UrlResult,
 };
@@ -179,26 +178,17 @@ fn url_of(url: &UrlResult) -> Value {
 }
 
 fn load_of(result: &LoadResult) -> Value {
-    let (model, rate, arrival, seed) = match &result.load.model {
-        LoadModel::Closed { .. } => ("closed", None, None, None),
-        // A trial that ran had a rate; without one there is none to report.
-        LoadModel::OpenShare { arrival, .. } => ("open", None, Some(arrival), Some(result.seed)),
-        LoadModel::Sought(_) | LoadModel::Overload(_) => ("open", None, None, Some(result.seed)),
-        LoadModel::Open {
-            rate_per_s,
-            arrival,
-            ..
-        } => ("open", Some(*rate_per_s), Some(arrival), Some(result.seed)),
-    };
+    let model = &result.load.model;
+    let is_open = model.is_open();
     json!({
-        "model": model,
+        "model": if is_open { "open" } else { "closed" },
         "clients": result.load.clients(),
         "streams": result.load.streams,
         "threads": result.threads,
-        "rate_per_s": rate,
-        "arrival": arrival,
+        "rate_per_s": model.rate_per_s(),
+        "arrival": model.arrival(),
         "shape": result.shape,
-        "seed": seed,
+        "seed": is_open.then_some(result.seed),
     })
 }
 

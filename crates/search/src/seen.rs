@@ -1,6 +1,5 @@
 //! A trial as a search sees it: what it offered, and what decides whether it meets a goal.
 
-use bakeoff_plan::LoadModel;
 use bakeoff_record::{Histogram, LoadResult, Outcome, TrialEnd, TrialRecord};
 
 use crate::taken::Places;
@@ -165,13 +164,7 @@ impl Seen {
         Some(Self {
             id: record.id.clone(),
             purpose,
-            rate_per_s: match record.load.model {
-                LoadModel::Open { rate_per_s, .. } => rate_per_s,
-                LoadModel::Closed { .. }
-                | LoadModel::OpenShare { .. }
-                | LoadModel::Sought(_)
-                | LoadModel::Overload(_) => 0.0,
-            },
+            rate_per_s: record.load.model.rate_per_s().unwrap_or(0.0),
             length_s: record.load.duration_s,
             took_s: record.steps.iter().map(|step| step.took_s).sum(),
             is_disturbed: match purpose {
@@ -330,7 +323,7 @@ pub(crate) fn fitted(points: &[(f64, f64)]) -> Option<Backlog> {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_plan::{Arrival, Connect, Load};
+    use bakeoff_plan::{Arrival, Connect, Load, LoadModel};
     use bakeoff_record::{
         ContenderKind, Disturbance, DuePart, Hosts, Interval, LostHost, Pinned, ScheduleKept, Step,
         TRIAL_SCHEMA, Usage,

@@ -123,10 +123,6 @@ fn heading(text: &mut String, result: &LoadResult) {
     }
     let threads = counted(u64::from(result.threads), "thread");
     let how = match &result.load.model {
-        LoadModel::Closed { .. } => format!("closed loop, {clients}"),
-        LoadModel::OpenShare { .. } | LoadModel::Sought(_) | LoadModel::Overload(_) => {
-            format!("open loop, {clients}")
-        }
         LoadModel::Open {
             rate_per_s,
             arrival,
@@ -139,6 +135,7 @@ fn heading(text: &mut String, result: &LoadResult) {
             let rates = rates(*rate_per_s, &result.shape);
             format!("open loop, {rates}, {gaps} gaps, {clients}")
         }
+        _ => format!("closed loop, {clients}"),
     };
     let seconds = digits(result.measured_s);
     let others = match result.urls.len() {
