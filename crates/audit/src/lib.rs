@@ -28,7 +28,7 @@ mod gate;
 mod generators;
 mod judge;
 mod judged;
-pub mod limits;
+
 mod load;
 mod more;
 mod number;
@@ -41,6 +41,7 @@ mod trust;
 mod verdict;
 
 pub use attribution::{Bottleneck, Cause};
+pub use bakeoff_record::limits;
 pub use check::{Check, Level};
 pub use checks::{link_has_changed, own_limit};
 pub use code::Code;

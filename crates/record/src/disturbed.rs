@@ -6,30 +6,16 @@ mod elsewhere;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{
+    DRIFT_LOG_MIN, DRIFT_SPREADS, FOREIGN_DISTURBED_CPUS, FOREIGN_SUSPECT_CPUS,
+    KEPT_DISTURBED_SHARE, STEAL_DISTURBED_SHARE, STEAL_SUSPECT, THROTTLED_SHARE,
+};
 use crate::load::LoadResult;
 use crate::trial::{Pinned, TrialRecord};
 use crate::usage::{CpuShares, HostTick, Role, TreeTick, TreeUsage, Usage};
 
 pub use self::elsewhere::{OnHost, foreign_elsewhere, steal_elsewhere, throttled_elsewhere};
 
-/// Foreign load on processors above which a number is in doubt.
-pub const FOREIGN_SUSPECT_CPUS: f64 = 0.15;
-/// Foreign load on processors above which a trial is disturbed.
-pub const FOREIGN_DISTURBED_CPUS: f64 = 0.30;
-/// Share of a processor's time taken by the hypervisor above which a number is in doubt.
-pub const STEAL_SUSPECT_SHARE: f64 = 0.05;
-/// Share of a processor's time taken by the hypervisor above which a trial is disturbed.
-pub const STEAL_DISTURBED_SHARE: f64 = 0.10;
-/// Share of the window in which a quota of CPU time held programs back, above which a trial is
-/// disturbed.
-pub const THROTTLED_SHARE: f64 = 0.01;
-/// Share of the window in which a thread of the engine wanted a processor and had none, above
-/// which a trial is disturbed.
-pub const KEPT_DISTURBED_SHARE: f64 = 0.20;
-/// Least distance of logarithms at which the yardstick has drifted.
-pub const DRIFT_LOG_MIN: f64 = 0.15;
-/// The same in standard deviations of the yardstick, by the median of absolute deviations.
-pub const DRIFT_SPREADS: f64 = 3.0;
 /// From the median of absolute deviations to a standard deviation of normal values.
 pub const DEVIATION_OF_MAD: f64 = 1.4826;
 /// Fewest rates that have a median worth comparing with.
@@ -142,10 +128,7 @@ pub fn doubts(trial: &TrialRecord) -> Option<Vec<Disturbance>> {
             Disturbance::OtherLoad,
             above(worst_foreign(trial), FOREIGN_SUSPECT_CPUS),
         ),
-        (
-            Disturbance::Steal,
-            above(worst_steal(trial), STEAL_SUSPECT_SHARE),
-        ),
+        (Disturbance::Steal, above(worst_steal(trial), STEAL_SUSPECT)),
     ];
     Some(those_that_are(found))
 }

@@ -11,6 +11,7 @@ mod failed;
 mod folder;
 mod histogram;
 mod hosts;
+pub mod limits;
 mod load;
 mod machine;
 mod merge;
@@ -41,6 +42,10 @@ pub use folder::{
 };
 pub use histogram::Histogram;
 pub use hosts::*;
+pub use limits::{
+    DRIFT_LOG_MIN, DRIFT_SPREADS, FOREIGN_DISTURBED_CPUS, FOREIGN_SUSPECT_CPUS,
+    KEPT_DISTURBED_SHARE, STEAL_DISTURBED_SHARE, THROTTLED_SHARE,
+};
 pub use load::*;
 pub use machine::{MACHINE_SCHEMA, Machine, MachineSettings};
 pub use merge::MergeError;

@@ -1,4 +1,5 @@
-//! Every limit of a check, with its requirement. `docs/checks.md` is made from them.
+//! Every limit of a check, with its requirement, for whoever judges: `audit`, `search`, and who repeats
+//! a disturbed trial. `docs/checks.md` is made from them.
 
 /// R17: share of requests that may fail while the point still meets its goal.
 pub const FAILED_SHARE: f64 = 0.000_01;
@@ -33,7 +34,7 @@ pub const SEND_LAG_NS: f64 = 1e6;
 pub const SEND_LAG_SHARE_MOST: f64 = 0.25;
 
 /// The p99 of the send lag that is allowed beside this p99 of the latency; nanoseconds.
-pub(crate) fn send_lag_allowed_ns(latency_ns: Option<u64>) -> f64 {
+pub fn send_lag_allowed_ns(latency_ns: Option<u64>) -> f64 {
     let Some(latency) = latency_ns.map(|latency| latency as f64) else {
         return SEND_LAG_NS;
     };
@@ -49,8 +50,24 @@ pub const SET_UP_SHARE: f64 = 0.05;
 pub const ORIGIN_SHARE: f64 = 0.01;
 /// R32: how far from an edge of the window the origin's counts may have been read, seconds.
 pub const ORIGIN_READ_S: f64 = 0.05;
-/// R36: share of a processor taken by the hypervisor.
-pub const STEAL_SUSPECT: f64 = bakeoff_record::STEAL_SUSPECT_SHARE;
+/// R36: foreign load on processors above which a number is in doubt.
+pub const FOREIGN_SUSPECT_CPUS: f64 = 0.15;
+/// R36: foreign load on processors above which a trial is disturbed.
+pub const FOREIGN_DISTURBED_CPUS: f64 = 0.30;
+/// R36: share of a processor's time taken by the hypervisor above which a number is in doubt.
+pub const STEAL_SUSPECT: f64 = 0.05;
+/// R36: share of a processor's time taken by the hypervisor above which a trial is disturbed.
+pub const STEAL_DISTURBED_SHARE: f64 = 0.10;
+/// R36: share of the window in which a quota of CPU time held programs back, above which a trial is
+/// disturbed.
+pub const THROTTLED_SHARE: f64 = 0.01;
+/// R36: share of the window in which a thread of the engine wanted a processor and had none, above
+/// which a trial is disturbed.
+pub const KEPT_DISTURBED_SHARE: f64 = 0.20;
+/// R36: least distance of logarithms at which the yardstick has drifted.
+pub const DRIFT_LOG_MIN: f64 = 0.15;
+/// R36: the same in standard deviations of the yardstick, by the median of absolute deviations.
+pub const DRIFT_SPREADS: f64 = 3.0;
 /// R38: time from the load's end to the next answer from which a server was slow to recover, s.
 pub const RECOVERY_S: f64 = 1.0;
 /// R38: share of a server's CPU time so far from which a process of it did its work.
@@ -86,10 +103,6 @@ pub const LOGGED_ERRORS_SHARE: f64 = 0.01;
 /// R10, R13: share of its processors from which a server set the pace itself, whatever the engine
 /// did.
 pub const SERVER_PACED: f64 = 0.95;
-/// R36: least distance of the yardstick from its median over rounds, as a logarithm, that is held
-/// against a block, and the same in standard deviations of the yardstick. A block is measured again
-/// by the same two.
-pub use bakeoff_record::{DRIFT_LOG_MIN, DRIFT_SPREADS};
 /// R13: share of the window in which an engine's thread wanted a processor and had none, from
 /// which its delays may be in the latencies.
 pub const ENGINE_KEPT_SUSPECT: f64 = 0.05;
