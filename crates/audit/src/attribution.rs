@@ -9,7 +9,7 @@ use bakeoff_record::{
     FOREIGN_DISTURBED_CPUS, Outcome, Record, THROTTLED_SHARE, TrialRecord, foreign_cpus,
     steal_from_server, throttled_share,
 };
-use bakeoff_stats::{Cell, Measure, median, server_tree};
+use bakeoff_stats::{Cell, Metric, median, server_tree};
 use serde::Serialize;
 
 use crate::checks::{
@@ -106,7 +106,7 @@ pub(crate) fn idle_server(
 
 /// The measured round whose rate is nearest to the median; the earliest of equally near ones.
 fn typical<'r>(cell: &Cell<'r>) -> Option<&'r TrialRecord> {
-    let rate = |trial: &TrialRecord| Measure::RatePerS.of(trial).ok();
+    let rate = |trial: &TrialRecord| Metric::RatePerS.of(trial).ok();
     let rates: Vec<f64> = cell.measured().filter_map(rate).collect();
     let middle = median(&rates)?;
     let away = |trial: &&TrialRecord| rate(trial).map_or(f64::MAX, |rate| (rate - middle).abs());

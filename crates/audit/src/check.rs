@@ -1,9 +1,9 @@
 //! A check: one figure, its limit, and the result for each number.
 
+use bakeoff_stats::Number;
 use serde::{Serialize, Serializer};
 
 use crate::code::Code;
-use crate::number::Number;
 use crate::reference::declares;
 
 /// One figure compared with one limit.

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::number::Number;
+use bakeoff_stats::Number;
 
 /// Which check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -14,12 +14,12 @@ mod standing;
 use bakeoff_plan::{CompareMode, Group, LoadModel};
 use bakeoff_record::{ContenderKind, Record};
 use bakeoff_stats::{
-    Decided, Decision, FLOOR_MIN, FLOOR_UNMEASURED, Look, Member, Paired, aa_floor, decide,
+    Decided, Decision, FLOOR_MIN, FLOOR_UNMEASURED, Look, Member, Metric, Paired, aa_floor, decide,
     estimate, half_width,
 };
 use serde::Serialize;
 
-use crate::conclusion::{Comparison, Conclusion, Evidence, Metric, PairKey, Reason, Side};
+use crate::conclusion::{Comparison, Conclusion, Evidence, PairKey, Reason, Side};
 use crate::course::Course;
 use crate::equivalence::{Equivalence, Inequality};
 use crate::judged::JudgedCell;
@@ -67,7 +67,7 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
     let mut drawn = Vec::new();
     let before = group_after(record, &groups, equivalence);
     compared.goes_on = before.is_some();
-    for metric in Metric::ALL {
+    for metric in Metric::COMPARED {
         let pairs = concluded_pairs(record, &groups, equivalence, metric);
         let looks = looks::of(record, metric, before);
         let twins = floor(metric, &groups);
@@ -83,7 +83,7 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
         add_what_is_lost(one, begun);
     }
     // By block first: a family runs over all of them, a reader goes through one after the other.
-    drawn.sort_by_key(|(block, comparison)| (*block, comparison.metric));
+    drawn.sort_by_key(|(block, _)| *block);
     compared.comparisons = drawn
         .into_iter()
         .map(|(_, comparison)| comparison)
@@ -109,7 +109,10 @@ fn left_of(
     before: Option<Group>,
 ) -> Left {
     let mut left = Left::default();
-    for metric in Metric::ALL.into_iter().filter(|metric| metric.decides()) {
+    for metric in Metric::COMPARED
+        .into_iter()
+        .filter(|metric| metric.decides())
+    {
         let pairs = concluded_pairs(record, groups, equivalence, metric);
         let looks = looks::of(record, metric, before);
         let mut found = family::decisions(&pairs, metric, &looks).into_iter();

@@ -1,94 +1,9 @@
 //! What two contenders come to at one workload, load and metric.
 
-use bakeoff_stats::{Estimate, Measure};
+use bakeoff_stats::{Estimate, Metric};
 use serde::Serialize;
 
 use crate::equivalence::Inequality;
-use crate::number::{Number, number_of};
-
-/// What two contenders are compared by.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
-    /// Right answers per second; more is better.
-    RatePerS,
-    /// Median latency; less is better.
-    LatencyP50Ns,
-    /// 90th percentile of latency; less is better.
-    LatencyP90Ns,
-    /// 99th percentile of latency; less is better.
-    LatencyP99Ns,
-    /// CPU time of the server for each request; less is better.
-    CpuNsPerRequest,
-    /// Largest resident memory of the server; less is better.
-    MemoryPeakBytes,
-}
-
-impl Metric {
-    /// Every metric, in the order of tables.
-    pub const ALL: [Self; 6] = [
-        Self::RatePerS,
-        Self::LatencyP50Ns,
-        Self::LatencyP90Ns,
-        Self::LatencyP99Ns,
-        Self::CpuNsPerRequest,
-        Self::MemoryPeakBytes,
-    ];
-
-    /// The measure that it rests on.
-    pub fn measure(self) -> Measure {
-        match self {
-            Self::RatePerS => Measure::RatePerS,
-            Self::LatencyP50Ns => Measure::LatencyP50Ns,
-            Self::LatencyP90Ns => Measure::LatencyP90Ns,
-            Self::LatencyP99Ns => Measure::LatencyP99Ns,
-            Self::CpuNsPerRequest => Measure::CpuNsPerRequest,
-            Self::MemoryPeakBytes => Measure::MemoryPeakBytes,
-        }
-    }
-
-    /// The kind of number whose verdict it goes by.
-    pub fn number(self) -> Number {
-        number_of(self.measure())
-    }
-
-    /// Whether more of it is better.
-    pub fn more_is_better(self) -> bool {
-        self == Self::RatePerS
-    }
-
-    /// Whether it is a latency.
-    pub fn is_latency(self) -> bool {
-        self.measure().is_latency()
-    }
-
-    /// Whether it is tested over the whole campaign; the others are indications.
-    pub fn is_tested(self) -> bool {
-        matches!(
-            self,
-            Self::RatePerS | Self::LatencyP99Ns | Self::CpuNsPerRequest
-        )
-    }
-
-    /// Whether it decides when two contenders are measured no more under a load that it fits.
-    pub fn decides(self) -> bool {
-        matches!(self, Self::RatePerS | Self::LatencyP99Ns)
-    }
-
-    /// The metric inside a sentence.
-    pub fn phrase(self) -> &'static str {
-        match self {
-            Self::RatePerS => "requests/s",
-            Self::LatencyP50Ns => "median latency",
-            Self::LatencyP90Ns => "p90 latency",
-            Self::LatencyP99Ns => "p99 latency",
-            Self::CpuNsPerRequest => "CPU time per request",
-            Self::MemoryPeakBytes => "memory",
-        }
-    }
-}
 
 /// What is compared with what.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -7,39 +7,26 @@ use std::fmt;
 
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{LoadResult, TrialEnd};
-use bakeoff_stats::{Cell, Measure, Missing, latency_quantile};
+use bakeoff_stats::{Cell, Metric, Missing, Number, latency_quantile};
 
 use crate::gate::Ruling;
 use crate::judged::{JudgedCell, Withheld};
 use crate::load::judge_load;
-use crate::number::number_of;
 use crate::sentence::in_rounds;
 use crate::verdict::Verdict;
-
-/// What a condition is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Quantity {
-    Rate,
-    P50,
-    P99,
-    P999,
-    Errors,
-    Cpu,
-    Memory,
-}
 
 /// A unit as it is written, and how many base units it is.
 type Unit = (&'static str, f64);
 
-/// Each quantity as it is written, with the units that it takes, in its own base unit.
-const QUANTITIES: [(&str, Quantity, &[Unit]); 7] = [
-    ("rate", Quantity::Rate, &[("/s", 1.0), ("", 1.0)]),
-    ("p50", Quantity::P50, &TIMES),
-    ("p99.9", Quantity::P999, &TIMES),
-    ("p99", Quantity::P99, &TIMES),
-    ("errors", Quantity::Errors, &[("%", 0.01)]),
-    ("cpu", Quantity::Cpu, &TIMES),
-    ("memory", Quantity::Memory, &SIZES),
+/// What a condition can be of, with the units that it takes, in its own base unit.
+const METRICS: [(Metric, &[Unit]); 7] = [
+    (Metric::RatePerS, &[("/s", 1.0), ("", 1.0)]),
+    (Metric::LatencyP50Ns, &TIMES),
+    (Metric::LatencyP999Ns, &TIMES),
+    (Metric::LatencyP99Ns, &TIMES),
+    (Metric::ErrorShare, &[("%", 0.01)]),
+    (Metric::CpuNsPerRequest, &TIMES),
+    (Metric::MemoryPeakBytes, &SIZES),
 ];
 /// Units of time, in nanoseconds; the longer names first.
 const TIMES: [Unit; 5] = [
@@ -90,7 +77,7 @@ const NO_ANSWER: &str = "no answer was ok";
 /// A condition under which a build fails.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    quantity: Quantity,
+    metric: Metric,
     sign: Sign,
     limit: f64,
     /// As it was written.
@@ -138,9 +125,10 @@ impl Condition {
             _ => (Sign::Below, &rest[1..]),
         };
         let name = name.trim();
-        let found = QUANTITIES.into_iter().find(|(known, ..)| *known == name);
-        let (_, quantity, units) = found.ok_or_else(|| {
-            let names = QUANTITIES.map(|(known, ..)| known).join(", ");
+        let mut known = METRICS.into_iter();
+        let found = known.find(|(metric, _)| metric.short_name() == name);
+        let (metric, units) = found.ok_or_else(|| {
+            let names = METRICS.map(|(metric, _)| metric.short_name()).join(", ");
             format!("`{name}` cannot be a condition; expected one of {names}")
         })?;
         let limit = limit(value.trim(), units).ok_or_else(|| {
@@ -152,11 +140,11 @@ impl Condition {
                 value.trim()
             )
         })?;
-        if let Some(why) = never(quantity, sign, limit) {
+        if let Some(why) = never(metric, sign, limit) {
             return Err(format!("`{}` can never be met: {why}", text.trim()));
         }
         Ok(Self {
-            quantity,
+            metric,
             sign,
             limit,
             text: format!(
@@ -169,30 +157,25 @@ impl Condition {
 
     /// Whether it is of a latency and no request has one: no answer was right, and none is open.
     fn has_no_latency<'r>(&self, results: impl Iterator<Item = &'r LoadResult>) -> bool {
-        let is_latency = matches!(
-            self.quantity,
-            Quantity::P50 | Quantity::P99 | Quantity::P999
-        );
         let mut results = results.peekable();
-        is_latency
+        self.metric.is_latency()
             && results.peek().is_some()
             && results.all(|one| one.requests.ok == 0 && one.at_least.count() == 0)
     }
 
     /// Whether the load engine alone sees the number; the rest the probe sees in a campaign.
     pub fn is_seen_by_load(&self) -> bool {
-        !matches!(self.quantity, Quantity::Cpu | Quantity::Memory)
+        !matches!(self.metric.number(), Number::Cpu | Number::Memory)
     }
 
     /// Holds a cell's number against the limit.
     pub fn of_cell(&self, judged: &JudgedCell<'_>) -> Held {
-        let measure = self.measure();
-        let number = number_of(measure);
+        let number = self.metric.number();
         let trials = judged.cell.trials.iter();
         if self.has_no_latency(trials.filter_map(|trial| trial.result.as_ref())) {
             return Held::cannot_tell(NO_ANSWER);
         }
-        let is_errors = self.quantity == Quantity::Errors;
+        let is_errors = self.metric == Metric::ErrorShare;
         let died = death(&judged.cell).filter(|_| is_errors && self.sign.is_upward());
         if let Some(text) = died {
             return Held {
@@ -209,7 +192,7 @@ impl Condition {
         if is_errors {
             return self.of_errors(&judged.cell);
         }
-        match judged.estimate(measure) {
+        match judged.estimate(self.metric) {
             Ok(one) => self.hold(one.point, one.low, one.high),
             Err(Withheld::Missing(Missing::AtLeast { bound, .. })) => self.hold_bound(bound),
             Err(why) => Held::cannot_tell(why.to_string()),
@@ -247,25 +230,25 @@ impl Condition {
         // Errors are counted whatever the engine was late by.
         let blame = warnings
             .iter()
-            .find(|one| self.quantity != Quantity::Errors || local(&one.code));
+            .find(|one| self.metric != Metric::ErrorShare || local(&one.code));
         if let Some(warning) = blame {
             return Held::cannot_tell(warning.text.clone());
         }
-        let value = match self.quantity {
-            Quantity::Rate if result.measured_s > 0.0 => {
+        let value = match self.metric {
+            Metric::RatePerS if result.measured_s > 0.0 => {
                 Ok(result.requests.ok as f64 / result.measured_s)
             }
-            Quantity::Rate => Err(Missing::Because("the window has no length")),
-            Quantity::P50 => latency_quantile(result, 0.5),
-            Quantity::P99 => latency_quantile(result, 0.99),
-            Quantity::P999 => latency_quantile(result, 0.999),
-            Quantity::Errors => {
+            Metric::RatePerS => Err(Missing::Because("the window has no length")),
+            Metric::ErrorShare => {
                 let share = result.requests.error_share();
                 share.ok_or(Missing::Because("no request ended"))
             }
-            Quantity::Cpu | Quantity::Memory => Err(Missing::Because(
-                "a load alone does not see the server's process",
-            )),
+            other => match other.quantile() {
+                Some(q) => latency_quantile(result, q),
+                None => Err(Missing::Because(
+                    "a load alone does not see the server's process",
+                )),
+            },
         };
         match value {
             Ok(value) => self.hold(value, value, value),
@@ -276,20 +259,12 @@ impl Condition {
 
     /// Whether the rate is one that the load asked for, so that a condition of it says nothing.
     pub fn is_given_by(&self, model: &LoadModel) -> bool {
-        self.quantity == Quantity::Rate && !matches!(model, LoadModel::Closed { .. })
+        self.metric == Metric::RatePerS && model.is_open()
     }
 
     /// What it is held against.
-    pub fn measure(&self) -> Measure {
-        match self.quantity {
-            Quantity::Rate => Measure::RatePerS,
-            Quantity::P50 => Measure::LatencyP50Ns,
-            Quantity::P99 => Measure::LatencyP99Ns,
-            Quantity::P999 => Measure::LatencyP999Ns,
-            Quantity::Errors => Measure::ErrorShare,
-            Quantity::Cpu => Measure::CpuNsPerRequest,
-            Quantity::Memory => Measure::MemoryPeakBytes,
-        }
+    pub fn metric(&self) -> Metric {
+        self.metric
     }
 
     fn hold(&self, point: f64, low: f64, high: f64) -> Held {
@@ -332,12 +307,12 @@ impl Condition {
             large if large >= 1.0 => format!("{value:.2}{unit}"),
             _ => format!("{value:.4}{unit}"),
         };
-        match self.quantity {
-            Quantity::Rate => digits(value, "/s"),
-            Quantity::P50 | Quantity::P99 | Quantity::P999 => digits(value / 1e6, "ms"),
-            Quantity::Errors => digits(value * 100.0, "%"),
-            Quantity::Cpu => digits(value / 1e3, "us"),
-            Quantity::Memory => digits(value / 1e6, "MB"),
+        match self.metric.number() {
+            Number::Rate => digits(value, "/s"),
+            Number::Latency => digits(value / 1e6, "ms"),
+            Number::Counts => digits(value * 100.0, "%"),
+            Number::Cpu => digits(value / 1e3, "us"),
+            Number::Memory => digits(value / 1e6, "MB"),
         }
     }
 }
@@ -353,8 +328,8 @@ fn death(cell: &Cell<'_>) -> Option<String> {
 }
 
 /// Why no number can meet a condition, so that a build would pass whatever happens.
-fn never(quantity: Quantity, sign: Sign, limit: f64) -> Option<&'static str> {
-    let is_share = quantity == Quantity::Errors;
+fn never(metric: Metric, sign: Sign, limit: f64) -> Option<&'static str> {
+    let is_share = metric == Metric::ErrorShare;
     match sign {
         Sign::Above if is_share && limit >= 1.0 => Some("errors are at most 100 %"),
         Sign::AtLeast if is_share && limit > 1.0 => Some("errors are at most 100 %"),

@@ -3,7 +3,7 @@
 
 use bakeoff_plan::{Change, LoadModel, control_name};
 use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
-use bakeoff_stats::{FLOOR_MIN, Measure, median};
+use bakeoff_stats::{FLOOR_MIN, Metric, median};
 use serde::Serialize;
 
 use crate::attribution::Bottleneck;
@@ -167,7 +167,7 @@ fn weigh(cause: &'static str, change: Change, arms: &[&TrialRecord]) -> Confirma
         let rate = |is_arm: &dyn Fn(&TrialRecord) -> bool| {
             let mut here = arms.iter().filter(|trial| trial.round == number);
             let trial = here.find(|trial| is_arm(trial))?;
-            let rate = Measure::RatePerS.of(trial).ok()?;
+            let rate = Metric::RatePerS.of(trial).ok()?;
             (rate > 0.0 && !trial.is_disturbed()).then_some(rate)
         };
         let is_changed = |trial: &TrialRecord| Change::of_name(&trial.contender).is_some();

@@ -5,14 +5,13 @@ use std::fmt;
 use std::time::Duration;
 
 use bakeoff_plan::{Load, LoadModel, Plan, format_duration};
-use bakeoff_stats::{INTERVAL_FROM, Measure, SERIES_MIN};
+use bakeoff_stats::{INTERVAL_FROM, Metric, SERIES_MIN};
 
 use crate::code::Code;
 use crate::condition::Condition;
 use crate::figures::{amount, count};
 use crate::gate::Gates;
 use crate::limits::BEYOND_QUANTILE;
-use crate::number::number_of;
 
 /// Parts that the engine cuts a window into that is shorter than ten seconds.
 const PART: Duration = Duration::from_millis(100);
@@ -92,7 +91,7 @@ impl std::error::Error for Undecidable {}
 
 impl Undecidable {
     /// Why a percentile of one load can never be known.
-    pub fn of_percentile(load: &Load, measure: Measure) -> Option<Self> {
+    pub fn of_percentile(load: &Load, measure: Metric) -> Option<Self> {
         let quantile = measure.quantile().filter(|quantile| *quantile > 0.5)?;
         let least = (BEYOND_QUANTILE / (1.0 - quantile) - 1e-3).ceil() as u64;
         if let Some(of) = load.requests {
@@ -110,10 +109,10 @@ impl Undecidable {
     }
 
     /// Why no window of a load can be judged. One by count is as long as its requests take.
-    fn of_window(load: &Load, measure: Measure) -> Option<Self> {
+    fn of_window(load: &Load, measure: Metric) -> Option<Self> {
         let of = Duration::from_secs_f64(load.duration_s);
         let least = PART * u32::try_from(SERIES_MIN).unwrap_or(u32::MAX);
-        let is_judged = Code::NotSteady.guards().contains(&number_of(measure));
+        let is_judged = Code::NotSteady.guards().contains(&measure.number());
         (is_judged && load.requests.is_none() && of < least).then_some(Self::Window { of, least })
     }
 
@@ -133,12 +132,12 @@ pub fn undecidable(
         let name = format!("the gate {}", metric.short_name());
         let rounds = Undecidable::of_rounds(plan.rounds_at_most());
         let loads = plan.loads.iter().filter(|load| metric.fits(&load.model));
-        let why = rounds.or_else(|| of_loads(loads, metric.measure()));
+        let why = rounds.or_else(|| of_loads(loads, metric));
         (name, why)
     });
     let held = conditions.iter().map(|condition| {
-        let measure = condition.measure();
-        let is_over_rounds = Code::RoundsAgree.guards().contains(&number_of(measure));
+        let measure = condition.metric();
+        let is_over_rounds = Code::RoundsAgree.guards().contains(&measure.number());
         let rounds = Undecidable::of_rounds(plan.rounds_at_most()).filter(|_| is_over_rounds);
         let loads = plan.loads.iter();
         let loads = loads.filter(|load| !condition.is_given_by(&load.model));
@@ -149,10 +148,7 @@ pub fn undecidable(
     all.flatten().next()
 }
 
-fn of_loads<'p>(
-    mut loads: impl Iterator<Item = &'p Load>,
-    measure: Measure,
-) -> Option<Undecidable> {
+fn of_loads<'p>(mut loads: impl Iterator<Item = &'p Load>, measure: Metric) -> Option<Undecidable> {
     loads.find_map(|load| {
         let window = Undecidable::of_window(load, measure);
         window.or_else(|| Undecidable::of_percentile(load, measure))

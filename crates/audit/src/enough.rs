@@ -3,7 +3,7 @@
 //! Which checks spoiled a round decides that, and no value of it.
 
 use bakeoff_record::{ContenderKind, Record};
-use bakeoff_stats::ERROR_SHARE_APART;
+use bakeoff_stats::{ERROR_SHARE_APART, Number};
 
 use crate::check::Level;
 use crate::checks::rounds::{needed_among, needed_of};
@@ -11,7 +11,6 @@ use crate::code::Code;
 use crate::comparisons::{DISTURBS, is_disturbed};
 use crate::judged::JudgedCell;
 use crate::more::ROUNDS_PROPOSED_MAX;
-use crate::number::Number;
 use crate::verdict::{Judgement, Verdict};
 
 /// What a number lacks to be valid.

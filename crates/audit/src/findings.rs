@@ -7,9 +7,10 @@ mod weakening;
 
 use std::cmp::{Ordering, Reverse};
 
+use bakeoff_stats::Metric;
 use serde::Serialize;
 
-use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric};
+use crate::conclusion::{Comparison, Conclusion, Direction, Evidence};
 use crate::judged::JudgedCell;
 use crate::more::ROUNDS_PROPOSED_MAX;
 use crate::trust::{Trust, Weakness};

@@ -18,8 +18,7 @@ mod within;
 
 use std::fmt;
 
-use bakeoff_plan::LoadModel;
-use bakeoff_stats::{Estimate, Located};
+use bakeoff_stats::{Estimate, Located, Metric};
 use serde::Serialize;
 
 pub use across::compare_records;
@@ -30,7 +29,7 @@ pub use alike::{
 pub(crate) use within::left_of_gates;
 pub use within::{compare_contenders, fits};
 
-use crate::conclusion::{Metric, PairKey};
+use crate::conclusion::PairKey;
 use crate::judged::JudgedCell;
 
 /// Most that a gate may allow: a number that is 100 times as bad.
@@ -64,9 +63,11 @@ impl Gates {
             let wrong = || format!("`{part}` is not a gate: write rate=5%, or rate=5%,p99=10%");
             let (name, share) = part.split_once('=').ok_or_else(wrong)?;
             let name = name.trim();
-            let metric = Metric::ALL.into_iter().find(|one| one.short_name() == name);
+            let metric = Metric::COMPARED
+                .into_iter()
+                .find(|one| one.short_name() == name);
             let metric = metric.ok_or_else(|| {
-                let names = Metric::ALL.map(Metric::short_name).join(", ");
+                let names = Metric::COMPARED.map(Metric::short_name).join(", ");
                 format!("`{name}` cannot be gated; expected one of {names}")
             })?;
             let percent = share.trim().strip_suffix('%').ok_or_else(wrong)?;
@@ -96,28 +97,6 @@ impl Gates {
     /// Every gate.
     pub fn iter(&self) -> impl Iterator<Item = (Metric, f64)> + '_ {
         self.0.iter().copied()
-    }
-}
-
-impl Metric {
-    /// Whether a load has a number of it: a closed loop gives the latency, an open one the rate.
-    pub(crate) fn fits(self, model: &LoadModel) -> bool {
-        match model {
-            LoadModel::Closed { .. } => !self.is_latency(),
-            _ => self != Self::RatePerS,
-        }
-    }
-
-    /// As gates and conditions write it.
-    pub fn short_name(self) -> &'static str {
-        match self {
-            Self::RatePerS => "rate",
-            Self::LatencyP50Ns => "p50",
-            Self::LatencyP90Ns => "p90",
-            Self::LatencyP99Ns => "p99",
-            Self::CpuNsPerRequest => "cpu",
-            Self::MemoryPeakBytes => "memory",
-        }
     }
 }
 
@@ -367,7 +346,7 @@ impl GateRow {
 
     /// Takes the values of both sides as they are shown.
     fn take(&mut self, sides: [&JudgedCell<'_>; 2]) {
-        let measure = self.metric.measure();
+        let measure = self.metric;
         let [first, second] = sides.map(|side| side.estimate(measure).ok());
         (self.first, self.second) = (first, second);
         let is_rate = self.metric == Metric::RatePerS;

@@ -2,7 +2,7 @@
 
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Record, TrialRecord};
-use bakeoff_stats::{Cell, Estimate, Measure, Missing, cells};
+use bakeoff_stats::{Cell, Estimate, Metric, Missing, Number, cells};
 use serde::Serialize;
 
 use crate::attribution::{Bottleneck, bottleneck, idle_server};
@@ -15,7 +15,6 @@ use crate::enough::rounds_enough;
 use crate::equivalence::{Equivalence, equivalences};
 use crate::findings::{self, Finding};
 use crate::judge::{judge_cell, judge_trial};
-use crate::number::{Number, number_of};
 use crate::subject::ReferenceRates;
 use crate::trust::{self, Trust};
 use crate::verdict::Judgement;
@@ -116,8 +115,8 @@ impl<'r> JudgedCell<'r> {
     ///
     /// # Errors
     /// Says why there is none: what took it away, where the number is withheld.
-    pub fn estimate(&self, measure: Measure) -> Result<Estimate, Withheld> {
-        let number = number_of(measure);
+    pub fn estimate(&self, measure: Metric) -> Result<Estimate, Withheld> {
+        let number = measure.number();
         let known = self.cell.estimate(measure);
         if let Some(check) = self.withheld(number)
             && matches!(known, Ok(_) | Err(Missing::AtLeast { .. }))

@@ -28,10 +28,8 @@ mod gate;
 mod generators;
 mod judge;
 mod judged;
-
 mod load;
 mod more;
-mod number;
 pub mod overload;
 pub mod published;
 mod reference;
@@ -40,13 +38,15 @@ mod subject;
 mod trust;
 mod verdict;
 
-pub use attribution::{Bottleneck, Cause};
 pub use bakeoff_record::limits;
+pub use bakeoff_stats::{Metric, Number};
+
+pub use attribution::{Bottleneck, Cause};
 pub use check::{Check, Level};
 pub use checks::{link_has_changed, own_limit};
 pub use code::Code;
 pub use comparisons::{Compared, Floor, compare, widest_interval};
-pub use conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, PairKey, Reason, Side};
+pub use conclusion::{Comparison, Conclusion, Direction, Evidence, PairKey, Reason, Side};
 pub use condition::{Condition, Held};
 pub use confirmation::{ConfirmAnswer, Confirmation, Suspected, suspected};
 pub use course::Course;
@@ -65,7 +65,6 @@ pub use judge::{judge_cell, judge_trial};
 pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge, leave_out_unsupported};
 pub use load::{LoadHosts, judge_load};
 pub use more::{More, ROUNDS_PROPOSED_MAX};
-pub use number::{Number, number_of};
 pub use reference::reference;
 pub use sentence::{list, percent};
 pub use subject::{Ceilings, Drift, ReferenceRates, Subject};

@@ -9,12 +9,12 @@
 use std::fmt::Write as _;
 
 use bakeoff_record::FOREIGN_SUSPECT_CPUS;
+use bakeoff_stats::Number;
 
 use crate::check::Level;
 use crate::code::Code;
 use crate::equivalence::FACTS;
 use crate::load::{HINTS, Hint};
-use crate::number::Number;
 
 mod causes;
 mod consistency;

@@ -2,9 +2,9 @@
 
 use std::borrow::Borrow;
 
-use bakeoff_stats::{EQUAL_WITHIN, Estimate, IntervalKind, ROUNDS_ADVISED_MAX};
+use bakeoff_stats::{EQUAL_WITHIN, Estimate, IntervalKind, Metric, ROUNDS_ADVISED_MAX};
 
-use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Reason, Side};
+use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Reason, Side};
 
 /// Rounds from which they say how far they are apart, and so how many would be needed.
 const SPREAD_ROUNDS: usize = 3;

@@ -5,7 +5,7 @@ use bakeoff_record::{
     ContenderKind, DEVIATION_OF_MAD, FOREIGN_SUSPECT_CPUS, Hosts, LoadResult, Machine, Record,
     TrialRecord, foreign_cpus, steal_from_server,
 };
-use bakeoff_stats::{Cell, Measure, median, origin_tree, server_tree, window_cores};
+use bakeoff_stats::{Cell, Metric, median, origin_tree, server_tree, window_cores};
 
 use crate::limits::{DRIFT_LOG_MIN, DRIFT_SPREADS};
 
@@ -92,10 +92,7 @@ impl ReferenceRates {
             .filter(|cell| matches!(cell.kind, ContenderKind::Yardstick | ContenderKind::Origin));
         let trials = references.flat_map(Cell::measured);
         let rated = trials.filter_map(|trial| {
-            let rate = Measure::RatePerS
-                .of(trial)
-                .ok()
-                .filter(|rate| *rate > 0.0)?;
+            let rate = Metric::RatePerS.of(trial).ok().filter(|rate| *rate > 0.0)?;
             Some((Block::of(trial), trial.kind, rate))
         });
         let measured = cells.iter().flat_map(Cell::measured);

@@ -6,17 +6,17 @@ mod number;
 
 use bakeoff_plan::REPEAT_FROM;
 use bakeoff_record::{ContenderKind, Disturbance, Record, TrialEnd, TrialRecord};
+use bakeoff_stats::{Metric, Number};
 use serde::Serialize;
 
 use crate::check::{Check, Level};
 use crate::code::Code;
 use crate::comparisons::{Floor, is_upper_bound};
-use crate::conclusion::{Comparison, Conclusion, Metric};
+use crate::conclusion::{Comparison, Conclusion};
 use crate::equivalence::Inequality;
 use crate::findings::Finding;
 use crate::judged::JudgedCell;
 use crate::more::More;
-use crate::number::Number;
 use crate::verdict::Verdict;
 use number::Weighed;
 

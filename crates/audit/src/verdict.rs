@@ -1,9 +1,9 @@
 //! What can be believed, for each number.
 
+use bakeoff_stats::Number;
 use serde::Serialize;
 
 use crate::check::{Check, Level};
-use crate::number::Number;
 
 /// Whether a number can be believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]

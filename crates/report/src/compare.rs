@@ -9,12 +9,12 @@ mod junit;
 use std::collections::BTreeMap;
 
 use bakeoff_audit::{
-    GateError, GateRow, Gates, Judged, Metric, Mismatch, Ruling, Worse, compare_contenders,
+    GateError, GateRow, Gates, Judged, Mismatch, Ruling, Worse, compare_contenders,
     compare_records, judge, mismatches, plan_mismatches, without_yardstick, worst_ruling,
 };
 use bakeoff_plan::Plan;
 use bakeoff_record::{ContenderKind, Machine, Record};
-use bakeoff_stats::Estimate;
+use bakeoff_stats::{Estimate, Metric};
 use schemars::JsonSchema;
 use serde::Serialize;
 

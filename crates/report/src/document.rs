@@ -17,7 +17,7 @@ use bakeoff_stats::Estimate;
 
 pub use unit::Unit;
 
-pub(crate) use answer::{TRUST, legend, marks_of};
+pub(crate) use answer::{TRUST, legend, marks_of, unit_of};
 pub(crate) use answer::{findings as findings_of, late as late_of};
 
 use crate::view::{Report, Tone};

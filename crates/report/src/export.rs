@@ -14,8 +14,8 @@ mod openmetrics;
 mod otava;
 mod summary;
 
-use bakeoff_audit::{Number, Verdict, number_of};
-use bakeoff_stats::{Estimate, Measure};
+use bakeoff_audit::Verdict;
+use bakeoff_stats::{Estimate, Metric, Number};
 
 use crate::view::{Cell, Report};
 
@@ -29,19 +29,19 @@ pub use otava::{otava, otava_holes};
 pub use summary::summary;
 
 /// What is exported, in the order of every format.
-pub(crate) const MEASURES: [Measure; 6] = [
-    Measure::RatePerS,
-    Measure::LatencyP50Ns,
-    Measure::LatencyP99Ns,
-    Measure::LatencyP999Ns,
-    Measure::CpuNsPerRequest,
-    Measure::MemoryPeakBytes,
+pub(crate) const MEASURES: [Metric; 6] = [
+    Metric::RatePerS,
+    Metric::LatencyP50Ns,
+    Metric::LatencyP99Ns,
+    Metric::LatencyP999Ns,
+    Metric::CpuNsPerRequest,
+    Metric::MemoryPeakBytes,
 ];
 
 /// A valid number of a contender.
 struct Point<'r> {
     cell: &'r Cell,
-    measure: Measure,
+    measure: Metric,
     estimate: Estimate,
 }
 
@@ -58,14 +58,11 @@ fn name_of(cell: &Cell) -> String {
 
 /// What contenders' cells can have numbers of, by cell: rates of closed loops and latencies of open
 /// ones.
-fn fitting(report: &Report) -> Vec<(&Cell, Measure)> {
+fn fitting(report: &Report) -> Vec<(&Cell, Metric)> {
     let cells = report.cells.iter().filter(|cell| cell.is_contender());
     let all = cells.flat_map(|cell| MEASURES.map(|measure| (cell, measure)));
-    let fits = |(cell, measure): &(&Cell, Measure)| match number_of(*measure) {
-        Number::Rate => !report.campaign.is_open(&cell.load),
-        Number::Latency => report.campaign.is_open(&cell.load),
-        Number::Cpu | Number::Memory | Number::Counts => true,
-    };
+    let fits =
+        |(cell, metric): &(&Cell, Metric)| metric.fits_loop(report.campaign.is_open(&cell.load));
     all.filter(fits).collect()
 }
 
@@ -79,14 +76,14 @@ fn points(report: &Report) -> Vec<Point<'_>> {
 
 /// How many numbers of a report stand in exports: rates, and others.
 pub fn exported(report: &Report) -> (usize, usize) {
-    let is_rate = |point: &Point<'_>| point.measure == Measure::RatePerS;
+    let is_rate = |point: &Point<'_>| point.measure == Metric::RatePerS;
     let (rates, others): (Vec<_>, Vec<_>) = points(report).into_iter().partition(is_rate);
     (rates.len(), others.len())
 }
 
 /// A number that fits its load, where it is valid and more than a bound.
-fn point<'r>(cell: &'r Cell, measure: Measure) -> Option<Point<'r>> {
-    let number = number_of(measure);
+fn point<'r>(cell: &'r Cell, measure: Metric) -> Option<Point<'r>> {
+    let number = measure.number();
     let is_free = number != Number::Rate || !cell.rate_is_lower_bound;
     let is_valid = cell.verdicts.of(number) == Verdict::Valid;
     let estimate = *cell.estimate(measure)?;

@@ -47,6 +47,7 @@ pub use bakeoff_audit::{
     Condition, Course, GateError, Gates, LoadHosts, Mismatch, Ruling, Undecidable, Verdict, fits,
     judge_load, start_spread_ns, undecidable,
 };
+pub use bakeoff_stats::Metric;
 pub use compare::{
     COMPARE_SCHEMA, Compare, CompareError, CompareValue, baseline_mismatches, compare_across,
     compare_json, compare_junit, compare_markdown, compare_text, compare_within, contenders_of,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 
-use bakeoff_stats::{Estimate, Measure};
+use bakeoff_stats::{Estimate, Metric};
 
 use crate::number::{count, counted, digits, milliseconds, percent, plain, whole};
 use crate::style::folded;
@@ -158,7 +158,7 @@ fn against(difference: &Difference) -> Vec<String> {
         let _ = write!(head, " {:>10}", title(measure));
     }
     lines.push(head);
-    let shares = MEASURES.map(|measure| difference.shares.get(measure.name())?.as_ref());
+    let shares = MEASURES.map(|measure| difference.shares.get(&measure)?.as_ref());
     let rounds = shares.iter().flatten().map(|share| share.n).max();
     let row = |name: String, end: fn(&Estimate) -> f64| {
         let mut line = format!("  {name:<9}");
@@ -194,20 +194,20 @@ fn against(difference: &Difference) -> Vec<String> {
 fn reasons(difference: &Difference) -> BTreeMap<&str, Vec<&'static str>> {
     let mut reasons: BTreeMap<&str, Vec<&'static str>> = BTreeMap::new();
     for measure in MEASURES {
-        if let Some(reason) = difference.missing.get(measure.name()) {
+        if let Some(reason) = difference.missing.get(&measure) {
             reasons.entry(reason).or_default().push(title(measure));
         }
     }
     reasons
 }
 
-fn title(measure: Measure) -> &'static str {
+fn title(measure: Metric) -> &'static str {
     match measure {
-        Measure::LatencyMeanNs => "mean",
-        Measure::LatencyP50Ns => "50",
-        Measure::LatencyP95Ns => "95",
-        Measure::LatencyP99Ns => "99",
-        Measure::LatencyMaxNs => "max",
+        Metric::LatencyMeanNs => "mean",
+        Metric::LatencyP50Ns => "50",
+        Metric::LatencyP95Ns => "95",
+        Metric::LatencyP99Ns => "99",
+        Metric::LatencyMaxNs => "max",
         _ => "throughput",
     }
 }

@@ -6,7 +6,7 @@ use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
 
 use crate::accepted::Accepted;
 use crate::estimate::{Estimate, estimate, median};
-use crate::measure::{Measure, Missing};
+use crate::metric::{Metric, Missing};
 
 /// What names a cell. The load is named by its label, because a reference trial may be shorter.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -78,7 +78,7 @@ impl<'record> Cell<'record> {
     /// # Errors
     /// Says why there is none. Where some rounds only have a lower bound, the median of bounds
     /// and values is one too, and the rounds with a value alone would understate it.
-    pub fn estimate(&self, measure: Measure) -> Result<Estimate, Missing> {
+    pub fn estimate(&self, measure: Metric) -> Result<Estimate, Missing> {
         let (mut values, mut bounds, mut unended) = (Vec::new(), 0, 0);
         let mut missing = Missing::Because("not measured");
         for trial in &self.trials {

@@ -17,7 +17,7 @@ mod holm;
 mod level;
 mod located;
 mod looks;
-mod measure;
+mod metric;
 mod paired;
 mod ratio;
 mod shape;
@@ -42,7 +42,7 @@ pub use looks::{
     Decided, Decision, EQUAL_WITHIN, FAMILY_ALPHA, FIRST_LOOK, Look, SPENT_FIRST, Spending, decide,
     is_look,
 };
-pub use measure::{Measure, Missing, latency_quantile};
+pub use metric::{Metric, Missing, Number, latency_quantile};
 pub use paired::Paired;
 pub use ratio::{ERROR_SHARE_APART, ratio_over_rounds};
 pub use shape::{Modes, modes, neighbour_correlation, rounds_dependent};

@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use crate::estimate::Estimate;
-use crate::measure::{Measure, Missing};
+use crate::metric::{Metric, Missing};
 use crate::paired::Paired;
 
 /// Error shares further apart than this make latencies incomparable (R6): 0.1 point.
@@ -15,7 +15,7 @@ pub const ERROR_SHARE_APART: f64 = 0.001;
 pub fn ratio_over_rounds(
     first: &Cell<'_>,
     second: &Cell<'_>,
-    measure: Measure,
+    measure: Metric,
 ) -> Result<Estimate, &'static str> {
     if measure.is_latency() && error_shares_apart(first, second) {
         return Err("error shares differ by more than 0.1 point, so latencies do not compare");
@@ -25,7 +25,7 @@ pub fn ratio_over_rounds(
     ratio.ok_or("no round has a value of both")
 }
 
-fn values(cell: &Cell<'_>, measure: Measure) -> Result<Vec<(u32, f64)>, &'static str> {
+fn values(cell: &Cell<'_>, measure: Metric) -> Result<Vec<(u32, f64)>, &'static str> {
     let mut values = Vec::new();
     for trial in cell.measured() {
         match measure.of(trial) {
@@ -42,7 +42,7 @@ fn values(cell: &Cell<'_>, measure: Measure) -> Result<Vec<(u32, f64)>, &'static
 /// Whether latencies of the two are of different shares of the requests; also where a share is not
 /// known.
 fn error_shares_apart(first: &Cell<'_>, second: &Cell<'_>) -> bool {
-    let share = |cell: &Cell<'_>| cell.estimate(Measure::ErrorShare).ok().map(|one| one.point);
+    let share = |cell: &Cell<'_>| cell.estimate(Metric::ErrorShare).ok().map(|one| one.point);
     match (share(first), share(second)) {
         (Some(first), Some(second)) => (first - second).abs() > ERROR_SHARE_APART,
         _ => true,

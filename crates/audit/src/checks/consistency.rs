@@ -2,6 +2,7 @@
 
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Balance, Histogram, LoadResult, ServerCounters};
+use bakeoff_stats::Number;
 
 use crate::check::{Check, Level};
 use crate::code::Code;
@@ -10,7 +11,6 @@ use crate::limits::{
     COUNTED_SHARE, LITTLE_SHARE, ORIGIN_READ_S, ORIGIN_SHARE, SET_UP_SHARE, STARVED_SHARE_INVALID,
     STARVED_SHARE_SUSPECT,
 };
-use crate::number::Number;
 use crate::subject::Subject;
 
 /// Fewest looks at what is in flight that an average is taken of.
@@ -35,13 +35,7 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
             ));
             checks.push(starved);
         }
-        (
-            LoadModel::Open { .. }
-            | LoadModel::OpenShare { .. }
-            | LoadModel::Sought(_)
-            | LoadModel::Overload(_),
-            _,
-        ) => checks.extend(little_open(subject)),
+        _ => checks.extend(little_open(subject)),
     }
     if subject.may_be_proxied() && subject.is_contender() {
         checks.push(origin_asked(subject));

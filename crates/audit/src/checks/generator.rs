@@ -4,7 +4,7 @@ use bakeoff_plan::LoadModel;
 use bakeoff_record::{
     KEPT_DISTURBED_SHARE, LoadResult, Outcome, engine_kept_share, shares_the_engines_cpu,
 };
-use bakeoff_stats::quantile_floor_rank;
+use bakeoff_stats::{Number, quantile_floor_rank};
 
 use crate::check::{Check, Level};
 use crate::checks::hosts::worst_generator;
@@ -14,7 +14,6 @@ use crate::limits::{
     CEILING_SHARE, ENGINE_BUSY_INVALID, ENGINE_BUSY_SUSPECT, ENGINE_KEPT_SUSPECT, ENGINE_LAG_SHARE,
     SERVER_PACED,
 };
-use crate::number::Number;
 use crate::subject::Subject;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {

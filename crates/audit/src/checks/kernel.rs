@@ -2,7 +2,7 @@
 //! R36): facts that explain a number, and few that take it away.
 
 use bakeoff_record::{HostTick, Pressure, Role};
-use bakeoff_stats::server_tree;
+use bakeoff_stats::{Number, server_tree};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
@@ -11,7 +11,6 @@ use crate::limits::{
     CONNTRACK_SHARE, FREQUENCY_NOTE_SHARE, FREQUENCY_SUSPECT_SHARE, PRESSURE_SHARE,
     SERVER_FILES_SHARE,
 };
-use crate::number::Number;
 use crate::subject::{Subject, mean_frequency_mhz};
 
 /// The kernel's setting of how many connections may be tracked.

@@ -2,7 +2,7 @@
 //! however much of it there is, until something else is in the figure.
 
 use bakeoff_plan::LoadModel;
-use bakeoff_stats::{Cell, Measure, median};
+use bakeoff_stats::{Cell, Metric, median};
 
 use crate::check::Check;
 use crate::code::Code;
@@ -49,6 +49,6 @@ fn cost(cell: &Cell<'_>) -> Option<f64> {
     let mut measured = cell.measured();
     measured
         .all(kept)
-        .then(|| cell.estimate(Measure::CpuNsPerRequest).ok())?
+        .then(|| cell.estimate(Metric::CpuNsPerRequest).ok())?
         .map(|one| one.point)
 }

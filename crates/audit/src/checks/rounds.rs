@@ -2,7 +2,7 @@
 
 use bakeoff_plan::{LoadModel, Plan};
 use bakeoff_record::{ContenderKind, Interval, Record, ServerFacts, TrialEnd, TrialRecord};
-use bakeoff_stats::{Cell, ERROR_SHARE_APART, INTERVAL_FROM, Measure, modes, walsh};
+use bakeoff_stats::{Cell, ERROR_SHARE_APART, INTERVAL_FROM, Metric, Number, modes, walsh};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
@@ -10,7 +10,6 @@ use crate::figures::rate;
 use crate::limits::{
     MODES_APART, RATE_VARIATION, ROUNDS_MIN, ROUNDS_SHARE, STEADY_ROUNDS_SHARE, STEADY_SHARE,
 };
-use crate::number::{Number, number_of};
 use crate::sentence::in_rounds;
 use crate::verdict::Judgement;
 
@@ -53,8 +52,8 @@ pub(crate) fn check(record: &Record, cell: &Cell<'_>, measured: &[&Round<'_>]) -
 }
 
 /// The values of a measure in the rounds that its estimate is of.
-fn values(measured: &[&Round<'_>], measure: Measure) -> Vec<f64> {
-    let number = number_of(measure);
+fn values(measured: &[&Round<'_>], measure: Metric) -> Vec<f64> {
+    let number = measure.number();
     let usable = measured
         .iter()
         .filter(|(_, judgement)| judgement.level(number) < Level::Disturbed);
@@ -352,16 +351,16 @@ fn accepted(checks: &[Check], rounds: &[&Judgement], needed: usize) -> Option<Ch
 fn two_modes(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Option<Check> {
     let load = &cell.trials.first()?.load.model;
     let measures = match load {
-        LoadModel::Closed { .. } => [Measure::RatePerS, Measure::CpuNsPerRequest],
-        _ => [Measure::LatencyP99Ns, Measure::CpuNsPerRequest],
+        LoadModel::Closed { .. } => [Metric::RatePerS, Metric::CpuNsPerRequest],
+        _ => [Metric::LatencyP99Ns, Metric::CpuNsPerRequest],
     };
     let mut found = measures
         .into_iter()
         .filter_map(|measure| Some((measure, modes(&values(measured, measure))?)));
     let (measure, modes) = found.next()?;
     let value = |value: f64| match measure {
-        Measure::RatePerS => format!("{} requests/s", rate(value)),
-        Measure::LatencyP99Ns => format!("{:.2} ms p99", value / 1e6),
+        Metric::RatePerS => format!("{} requests/s", rate(value)),
+        Metric::LatencyP99Ns => format!("{:.2} ms p99", value / 1e6),
         _ => format!("{:.1} µs of CPU per request", value / 1e3),
     };
     let (low, high) = (value(modes.low), value(modes.high));
@@ -377,12 +376,12 @@ fn two_modes(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Option<Check> {
 /// Coefficient of variation of the rate over rounds. It drifts with the machine, so that the rate
 /// of a contender keeps its interval and its verdict; a reference does the same work each time.
 fn agree(record: &Record, cell: &Cell<'_>, measured: &[&Round<'_>]) -> Check {
-    let mut rates = values(measured, Measure::RatePerS);
+    let mut rates = values(measured, Metric::RatePerS);
     if rates.len() < INTERVAL_FROM {
         // Too few are left to be an estimate, which other checks say: these are shown.
         let all = measured.iter();
         rates = all
-            .filter_map(|(trial, _)| Measure::RatePerS.of(trial).ok())
+            .filter_map(|(trial, _)| Metric::RatePerS.of(trial).ok())
             .collect();
     }
     let n = rates.len() as f64;

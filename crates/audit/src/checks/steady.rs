@@ -5,13 +5,12 @@ use bakeoff_record::{
     FOREIGN_DISTURBED_CPUS, FOREIGN_SUSPECT_CPUS, Interval, TreeTick, foreign_cpus,
     foreign_over_time,
 };
-use bakeoff_stats::{Better, Steady, SteadyClass, server_tree, steady};
+use bakeoff_stats::{Better, Number, Steady, SteadyClass, server_tree, steady};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
 use crate::figures::amount;
 use crate::limits::{STEADY_SHARE, STEADY_TAIL_SHARE};
-use crate::number::Number;
 use crate::subject::Subject;
 
 /// Shortest window that is cut into whole seconds, seconds.

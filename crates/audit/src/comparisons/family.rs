@@ -1,12 +1,12 @@
 //! All pairs of one metric to what they come to.
 
 use bakeoff_stats::{
-    Decided, Decision, EQUAL_WITHIN, Estimate, FLOOR_MIN, IntervalKind, Look, Member, Paired,
-    decide, discoveries, rounds_dependent,
+    Decided, Decision, EQUAL_WITHIN, Estimate, FLOOR_MIN, IntervalKind, Look, Member, Metric,
+    Paired, decide, discoveries, rounds_dependent,
 };
 
 use crate::comparisons::{ByMachine, Delay, Floor, Pair};
-use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Reason, Side};
+use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Reason, Side};
 
 /// A ratio that is plain in the rounds that the machine left alone, where it weakens the others.
 const PLAIN_RATIO: f64 = 1.5;

@@ -6,15 +6,14 @@
 //! (`ScheduleKept::punctual`). Neither is ranked by itself; a difference that both ends show is.
 
 use bakeoff_record::{LoadResult, TrialRecord};
-use bakeoff_stats::Paired;
+use bakeoff_stats::{Metric, Number, Paired};
 
 use crate::check::Level;
 use crate::checks::rounds::needed_among;
 use crate::code::Code;
 use crate::comparisons::standing::{Standing, rounds_of, weak};
-use crate::conclusion::{Metric, Side};
+use crate::conclusion::Side;
 use crate::judged::JudgedCell;
-use crate::number::Number;
 use crate::verdict::{Judgement, Verdict};
 
 /// What the engine's delay is found by.
@@ -63,14 +62,14 @@ pub(crate) fn is_upper_bound(judged: &JudgedCell<'_>) -> bool {
 /// The least that the latency of each round can be, where the engine's delay is all that keeps
 /// enough rounds from being believed.
 pub(super) fn least_of(judged: &JudgedCell<'_>, metric: Metric) -> Option<Vec<(u32, f64)>> {
-    let quantile = metric.measure().quantile()?;
+    let quantile = metric.quantile()?;
     if !is_upper_bound(judged) {
         return None;
     }
     let least = |(trial, judgement): &(&TrialRecord, Judgement)| {
         let is_usable = judgement.level(Number::Latency) < Level::Disturbed;
         let result = trial.result.as_ref().filter(|_| is_usable)?;
-        let value = metric.measure().of(trial).ok()?;
+        let value = metric.of(trial).ok()?;
         let least = if is_late(judgement) {
             least_of_result(result, quantile)
         } else {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use bakeoff_plan::{Group, LoadModel, Plan, Trial, next_timed};
 use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
-use bakeoff_stats::{Look, Spending};
+use bakeoff_stats::{Look, Metric, Spending};
 
-use crate::conclusion::{Metric, PairKey};
+use crate::conclusion::PairKey;
 
 /// The looks at a metric, in order, at what comes before a group; at all where there is none. Where
 /// rounds end a campaign there is one, at their end.

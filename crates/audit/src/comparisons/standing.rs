@@ -1,15 +1,14 @@
 //! What one side brings to a comparison: its values, and whether they are bounds.
 
 use bakeoff_record::{TrialEnd, TrialRecord};
-use bakeoff_stats::{ERROR_SHARE_APART, Measure, Missing};
+use bakeoff_stats::{ERROR_SHARE_APART, Metric, Missing, Number};
 
 use crate::check::Level;
 use crate::code::Code;
 use crate::comparisons::{late, shown_only};
-use crate::conclusion::{Metric, Reason};
+use crate::conclusion::Reason;
 use crate::judged::JudgedCell;
 use crate::limits::{DOUBTED_SHARE, TAKEN_MOST};
-use crate::number::Number;
 use crate::verdict::{Judgement, Verdict};
 
 /// What can only have held a rate down: the engine, the upstream, or others on the machine. The
@@ -99,7 +98,7 @@ impl Standing {
         let usable = judged.usable(number);
         standing.error_share = usable.error_share();
         for trial in &usable.trials {
-            standing.take(trial, metric.measure());
+            standing.take(trial, metric);
         }
         let of = |wanted: &[Weakness]| {
             let is_wanted = |(round, _): &&(u32, f64)| {
@@ -114,7 +113,7 @@ impl Standing {
             // A round that others disturbed is a bound as well.
             standing.values.clear();
             for trial in &judged.cell.trials {
-                standing.take(trial, metric.measure());
+                standing.take(trial, metric);
             }
         }
         standing
@@ -129,7 +128,7 @@ impl Standing {
         }
     }
 
-    fn take(&mut self, trial: &TrialRecord, measure: Measure) {
+    fn take(&mut self, trial: &TrialRecord, measure: Metric) {
         match measure.of(trial) {
             Ok(value) => self.values.push((trial.round, value)),
             Err(Missing::AtLeast { bound, .. }) => {
@@ -212,7 +211,7 @@ fn measured(
         let is_hidden = weak(judgement, Number::Rate).any(|code| HIDES_THE_RATE.contains(&code));
         let is_share = share_taken(judgement).is_some_and(|share| share <= TAKEN_MOST);
         let is_whole = trial.end == TrialEnd::Measured && *found < Weakness::Lasting;
-        let value = (is_whole && is_share && !is_hidden).then(|| metric.measure().of(trial).ok());
+        let value = (is_whole && is_share && !is_hidden).then(|| metric.of(trial).ok());
         Some((*round, value??))
     });
     known.collect()

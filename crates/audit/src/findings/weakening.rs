@@ -2,10 +2,11 @@
 //!
 //! A rate counts right answers, whichever clients got them. If some clients got none, or waited for
 //! a connection, the load was another one than the plan asked for.
+use bakeoff_stats::Metric;
 
 use crate::check::{Check, Level};
 use crate::code::Code;
-use crate::conclusion::{Comparison, Metric};
+use crate::conclusion::Comparison;
 use crate::judged::JudgedCell;
 use crate::trust::Weakness;
 

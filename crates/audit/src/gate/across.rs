@@ -5,13 +5,13 @@
 //! sides by what the yardstick of the two campaigns differs.
 
 use bakeoff_record::ContenderKind;
-use bakeoff_stats::{Located, locate_apart};
+use bakeoff_stats::{Located, Metric, locate_apart};
 
 use super::alike::yardstick_log;
 use super::within::because;
 use super::{Change, GateError, GateRow, Gates, Ruling, all_fit};
 use crate::comparisons::{Standing, shown_only};
-use crate::conclusion::{Metric, PairKey, Reason};
+use crate::conclusion::{PairKey, Reason};
 use crate::judged::{Judged, JudgedCell, leave_out_unsupported};
 use crate::sentence::percent;
 
@@ -32,7 +32,7 @@ pub fn compare_records(
         pair.first.is_unsupported() && pair.second.is_unsupported()
     });
     let mut rows: Vec<(usize, GateRow)> = Vec::new();
-    for metric in Metric::ALL {
+    for metric in Metric::COMPARED {
         let compared = pairs.iter().map(|pair| Compared::new(pair, metric));
         let compared: Vec<Compared> = compared.collect();
         let family = compared.iter().filter(|one| one.silence.is_none()).count();
@@ -45,7 +45,7 @@ pub fn compare_records(
             }
         }
     }
-    rows.sort_by_key(|(place, row)| (*place, row.metric));
+    rows.sort_by_key(|(place, _)| *place);
     let rows: Vec<GateRow> = rows.into_iter().map(|(_, row)| row).collect();
     if rows.is_empty() {
         return Err(nothing_common(first, second));

@@ -6,7 +6,7 @@ use std::fmt::{Debug, Write as _};
 
 use bakeoff_plan::{LoadModel, Pinning, Plan, Values, Workload, why_no_references};
 use bakeoff_record::{ContenderKind, Machine, Record, TrialRecord};
-use bakeoff_stats::{CellKey, Measure};
+use bakeoff_stats::{CellKey, Metric};
 use serde::Serialize;
 
 use crate::judged::{Judged, JudgedCell};
@@ -290,9 +290,9 @@ fn yardstick_value(judged: &Judged<'_>, key: &CellKey) -> Option<f64> {
         LoadModel::Closed { .. }
     );
     let measure = if is_closed {
-        Measure::RatePerS
+        Metric::RatePerS
     } else {
-        Measure::CpuNsPerRequest
+        Metric::CpuNsPerRequest
     };
     let value = cell.cell.estimate(measure).ok()?.point;
     (value > 0.0).then_some(value)

@@ -2,11 +2,11 @@
 
 use bakeoff_plan::{Group, Plan};
 use bakeoff_record::Record;
-use bakeoff_stats::{INTERVAL_FROM, Located, Member, locate};
+use bakeoff_stats::{INTERVAL_FROM, Located, Member, Metric, locate};
 
 use super::{Change, GateError, GateRow, Gates, Ruling, all_fit};
 use crate::comparisons::{Left, Pair, family_of, gate_looks, next_group, shown_only};
-use crate::conclusion::{Metric, Reason};
+use crate::conclusion::Reason;
 use crate::enough::rounds_of_both;
 use crate::judged::{Judged, JudgedCell, leave_out_unsupported};
 use crate::verdict::Verdict;
@@ -74,7 +74,7 @@ fn families<'c, 'r>(
     judged: &'c Judged<'r>,
     before: Option<Group>,
 ) -> [Family<'c, 'r>; 6] {
-    Metric::ALL.map(|metric| Family::of(record, judged, metric, before))
+    Metric::COMPARED.map(|metric| Family::of(record, judged, metric, before))
 }
 
 /// Holds `second` against `first`.
@@ -87,8 +87,8 @@ fn of_pair(
     let of_family = |family: &Family<'_, '_>| family.rows(first, second, gates);
     let mut rows: Vec<Placed> = families.iter().flat_map(of_family).collect();
     leave_out_unsupported(&mut rows, |placed| placed.is_unsupported);
-    // By block first, as in a report.
-    rows.sort_by_key(|placed| (placed.block, placed.row.metric));
+    // By block first, as in a report, and then by metric, as they are.
+    rows.sort_by_key(|placed| placed.block);
     let rows: Vec<GateRow> = rows.into_iter().map(|placed| placed.row).collect();
     if rows.is_empty() {
         return Err(GateError::NothingCommon {

@@ -1,7 +1,7 @@
 //! How far what is said of one number can be trusted.
 
 use bakeoff_record::Record;
-use bakeoff_stats::half_width;
+use bakeoff_stats::{Number, half_width};
 
 use super::{NumberTrust, Weakness, is_decided, most_to_blame, weakness, why_doubted};
 use crate::check::Level;
@@ -12,7 +12,6 @@ use crate::figures::percent;
 use crate::findings::Finding;
 use crate::judged::JudgedCell;
 use crate::limits::NOISE_MOST;
-use crate::number::Number;
 use crate::verdict::Verdict;
 
 /// What one number is weighed by.

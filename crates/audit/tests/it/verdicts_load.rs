@@ -6,7 +6,7 @@ mod late;
 use bakeoff_audit::{Ceilings, Code, Judgement, Level, LoadHosts, Verdict};
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Clients, Histogram, LoadResult, SetUp, ThreadUsage, TrialRecord};
-use bakeoff_stats::{Measure, Missing};
+use bakeoff_stats::{Metric, Missing};
 
 use crate::planted::*;
 
@@ -500,7 +500,7 @@ fn cpu_time_per_request_goes_by_what_ended_in_the_window() {
     let per_request = |change: fn(&mut LoadResult)| {
         let mut trial = bakeoff_testing::open_loop_trial();
         change(result(&mut trial));
-        Measure::CpuNsPerRequest.of(&trial)
+        Metric::CpuNsPerRequest.of(&trial)
     };
     let kept = per_request(|_| {}).expect("it was measured");
     // A queue that was worked off after the window: half of what was due ended in it.
@@ -521,7 +521,7 @@ fn a_percentile_rests_on_answers_and_on_nothing_else() {
         result.latency = Histogram::new();
         result.latency.record_n(1_000_000, answers);
         result.at_least.record_n(2_000_000, unended);
-        Measure::LatencyP99Ns.of(&trial)
+        Metric::LatencyP99Ns.of(&trial)
     };
     let thin = "fewer than ten responses lie beyond this percentile";
     assert_eq!(p99(30, 970), Err(Missing::Because(thin)));

@@ -11,7 +11,6 @@ use bakeoff_plan::Until;
 use bakeoff_record::{
     Balance, Disturbance, Histogram, Outcome, Record, Requests, Step, TrialEnd, TrialRecord,
 };
-use bakeoff_stats::Measure;
 
 const CONTENDER: &str = "nginx-optimized";
 
@@ -150,8 +149,8 @@ fn a_disturbed_round_is_not_in_the_estimate() {
     let judged = judge(&record);
     let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
     let estimate = |measure| cell.estimate(measure).map(|one| one.n);
-    assert_eq!(estimate(Measure::RatePerS), Ok(8));
-    assert_eq!(estimate(Measure::MemoryPeakBytes), Ok(10));
+    assert_eq!(estimate(Metric::RatePerS), Ok(8));
+    assert_eq!(estimate(Metric::MemoryPeakBytes), Ok(10));
     let check = cell
         .judgement
         .check(Code::OtherLoad)
@@ -173,14 +172,12 @@ fn one_wrong_answer_in_ten_rounds_is_enough() {
     assert_eq!(verdicts(&record), [Verdict::Invalid; 4]);
     let judged = judge(&record);
     let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
-    let withheld = cell
-        .estimate(Measure::RatePerS)
-        .expect_err("it is withheld");
+    let withheld = cell.estimate(Metric::RatePerS).expect_err("it is withheld");
     assert!(
         withheld.to_string().starts_with("withheld: the answer"),
         "{withheld}"
     );
-    assert!(cell.estimate(Measure::Requests).is_ok());
+    assert!(cell.estimate(Metric::Requests).is_ok());
 }
 
 #[test]
@@ -278,7 +275,7 @@ fn a_server_that_died_under_load_in_some_rounds_is_shown_and_not_ranked() {
         let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
         let check = cell.judgement.check(Code::ServerAlive);
         let text = check.expect("it was watched").text.clone();
-        let rounds = cell.estimate(Measure::RatePerS).map(|one| one.n);
+        let rounds = cell.estimate(Metric::RatePerS).map(|one| one.n);
         (verdicts(&record), text, rounds)
     };
     let (found, text, rounds) = reported(kill);

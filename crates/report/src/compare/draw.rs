@@ -1,10 +1,11 @@
 //! A comparison as a document: the answer first, then a table for each workload and load.
 
-use bakeoff_audit::{Metric, Ruling, Worse, percent};
+use bakeoff_audit::{Ruling, Worse, percent};
+use bakeoff_stats::Metric;
 
 use super::{Compare, CompareRow, CompareSide, CompareValue};
 use crate::document::{
-    Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, fit,
+    Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, fit, unit_of,
 };
 use crate::number::counted;
 use crate::view::Tone;
@@ -287,16 +288,15 @@ fn fields(row: &CompareRow) -> Row {
 
 /// A value with its unit.
 fn value(metric: Metric, value: Option<&CompareValue>) -> Field {
-    let unit = match metric {
-        Metric::RatePerS => (Unit::PerSecond, "/s"),
-        Metric::LatencyP50Ns | Metric::LatencyP90Ns | Metric::LatencyP99Ns => {
-            (Unit::Milliseconds, " ms")
-        }
-        Metric::CpuNsPerRequest => (Unit::Microseconds, " µs"),
-        Metric::MemoryPeakBytes => (Unit::Bytes, ""),
+    let unit = unit_of(metric);
+    let sign = match unit {
+        Unit::PerSecond => "/s",
+        Unit::Milliseconds => " ms",
+        Unit::Microseconds => " µs",
+        _ => "",
     };
     Field::text(value.map_or("-".to_owned(), |one| {
         let bound = one.bound.map_or(String::new(), |sign| format!("{sign} "));
-        format!("{bound}{}{}", unit.0.show(one.estimate.point), unit.1)
+        format!("{bound}{}{sign}", unit.show(one.estimate.point))
     }))
 }

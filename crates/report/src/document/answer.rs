@@ -1,6 +1,7 @@
 //! The answer: findings, ratios to the first contender, how far to trust it, what comes next.
 
-use bakeoff_audit::{ConfirmAnswer, Grade, Level, Metric, NumberTrust, percent};
+use bakeoff_audit::{ConfirmAnswer, Grade, Level, NumberTrust, percent};
+use bakeoff_stats::{Metric, Number};
 
 use super::{Column, Extent, Field, Figure, Line, Part, Point, Row, Section, Table, Unit, Value};
 use crate::number::{counted, plain};
@@ -200,13 +201,18 @@ pub(crate) fn legend(used: &[&str], between: &str) -> String {
     meanings.join(between)
 }
 
-/// The unit of a metric's own values.
+/// The unit that a metric's own values are shown in.
 pub(crate) fn unit_of(metric: Metric) -> Unit {
     match metric {
-        Metric::RatePerS => Unit::PerSecond,
-        Metric::LatencyP50Ns | Metric::LatencyP90Ns | Metric::LatencyP99Ns => Unit::Milliseconds,
-        Metric::CpuNsPerRequest => Unit::Microseconds,
-        Metric::MemoryPeakBytes => Unit::Bytes,
+        Metric::CpuCores => Unit::Processors,
+        Metric::ErrorShare => Unit::Percent,
+        _ => match metric.number() {
+            Number::Rate => Unit::PerSecond,
+            Number::Latency => Unit::Milliseconds,
+            Number::Cpu => Unit::Microseconds,
+            Number::Memory => Unit::Bytes,
+            Number::Counts => Unit::Count,
+        },
     }
 }
 
@@ -221,7 +227,7 @@ fn baseline(cell: &RatioCell) -> Field {
 
 /// A ratio as it stands in every table.
 pub(super) fn ratio(metric: Metric, cell: &RatioCell) -> Field {
-    let more_is_better = metric == Metric::RatePerS;
+    let more_is_better = metric.more_is_better();
     let tone = match cell.mark {
         "^" if more_is_better => Some(Tone::Good),
         "v" if !more_is_better => Some(Tone::Good),
@@ -254,7 +260,7 @@ fn figure(report: &Report, table: &RatioTable) -> Figure {
         }
     }
     Figure {
-        name: table.metric.measure().name(),
+        name: table.metric.name(),
         title: format!("{}, {} is 1", table.title, plain(&table.baseline)),
         floor: floor.map_or(0.0, |floor| floor.floor),
         points,

@@ -3,11 +3,11 @@
 //! One list of columns serves all: people see the first, a full report more of them, and the
 //! machine-readable table has every one, with the ends of each interval.
 
-use bakeoff_audit::{Level, Metric, Number, Verdict};
+use bakeoff_audit::{Level, Verdict};
 use bakeoff_record::Outcome;
-use bakeoff_stats::Measure;
+use bakeoff_stats::{Metric, Number};
 
-use super::answer::ratio;
+use super::answer::{ratio, unit_of};
 use super::{Column, Extent, Field, Line, Part, Row, Section, Table, Unit, Value};
 use crate::export::MEASURES;
 use crate::number::{count, counted, percent, plain};
@@ -103,7 +103,7 @@ fn remarks(cell: &Cell) -> Vec<Line> {
     }
     let gone = cell
         .missing
-        .get(Measure::LatencyP50Ns.name())
+        .get(&Metric::LatencyP50Ns)
         .filter(|_| cell.rounds_measured > 0 && cell.at_least.is_empty());
     if let Some(reason) = gone {
         lines.push(Line::new(format!(
@@ -226,9 +226,9 @@ pub(crate) fn kind_name(kind: bakeoff_record::ContenderKind) -> &'static str {
 fn first_numbers() -> Vec<Drawn> {
     use Extent::Short;
     vec![
-        estimate(Measure::RatePerS, "req/s", Unit::PerSecond, Short),
+        estimate(Metric::RatePerS, "req/s", Short),
         drawn("", "low to high", Unit::PerSecond, Short, |_, cell| {
-            let rate = cell.estimate(Measure::RatePerS).filter(|rate| rate.n > 1);
+            let rate = cell.estimate(Metric::RatePerS).filter(|rate| rate.n > 1);
             Field::of(rate.map_or(Value::Nothing, |rate| Value::Range(rate.low, rate.high)))
         }),
         drawn("", "ratio", Unit::Ratio, Short, |report, cell| {
@@ -238,42 +238,31 @@ fn first_numbers() -> Vec<Drawn> {
                 .filter_map(|metric| Some(ratio(metric, ratio_of(report, cell, metric)?)));
             found.next().unwrap_or_default()
         }),
-        estimate(Measure::LatencyP50Ns, "p50", Unit::Milliseconds, Short),
-        estimate(Measure::LatencyP99Ns, "p99", Unit::Milliseconds, Short),
+        estimate(Metric::LatencyP50Ns, "p50", Short),
+        estimate(Metric::LatencyP99Ns, "p99", Short),
         drawn("error_share", "errors", Unit::Percent, Short, |_, cell| {
             Field::number(cell.error_share)
         }),
-        estimate(
-            Measure::CpuNsPerRequest,
-            "CPU/req",
-            Unit::Microseconds,
-            Short,
-        ),
-        estimate(Measure::MemoryPeakBytes, "memory", Unit::Bytes, Short),
+        estimate(Metric::CpuNsPerRequest, "CPU/req", Short),
+        estimate(Metric::MemoryPeakBytes, "memory", Short),
         drawn("", "verdict", Unit::Text, Short, |_, cell| verdict(cell)),
     ]
 }
 
 fn other_numbers() -> Vec<Drawn> {
     use Extent::{Data, Full};
-    let ms = Unit::Milliseconds;
     let mut columns = vec![
-        estimate(Measure::LatencyMinNs, "min", ms, Full),
-        estimate(Measure::LatencyMeanNs, "average", ms, Full),
-        estimate(Measure::LatencyP90Ns, "p90", ms, Full),
-        estimate(Measure::LatencyP95Ns, "p95", ms, Full),
-        estimate(Measure::LatencyP999Ns, "p99.9", ms, Full),
-        estimate(Measure::LatencyMaxNs, "max", ms, Full),
-        estimate(Measure::Requests, "requests", Unit::Count, Full),
-        estimate(Measure::CpuCores, "CPUs", Unit::Processors, Data),
+        estimate(Metric::LatencyMinNs, "min", Full),
+        estimate(Metric::LatencyMeanNs, "average", Full),
+        estimate(Metric::LatencyP90Ns, "p90", Full),
+        estimate(Metric::LatencyP95Ns, "p95", Full),
+        estimate(Metric::LatencyP999Ns, "p99.9", Full),
+        estimate(Metric::LatencyMaxNs, "max", Full),
+        estimate(Metric::Requests, "requests", Full),
+        estimate(Metric::CpuCores, "CPUs", Data),
     ];
-    for metric in [
-        Metric::RatePerS,
-        Metric::LatencyP99Ns,
-        Metric::CpuNsPerRequest,
-        Metric::MemoryPeakBytes,
-    ] {
-        let name = format!("ratio_{}", metric.measure().name());
+    for metric in Metric::RANKED {
+        let name = format!("ratio_{}", metric.name());
         columns.push(
             data(&name, Unit::Ratio, move |report, cell| {
                 let found = ratio_of(report, cell, metric);
@@ -348,10 +337,11 @@ fn counting(n: u64) -> Field {
 }
 
 /// The column of a measure: its estimate, or at least what it is.
-fn estimate(measure: Measure, title: &str, unit: Unit, extent: Extent) -> Drawn {
+fn estimate(measure: Metric, title: &str, extent: Extent) -> Drawn {
+    let unit = unit_of(measure);
     drawn(measure.name(), title, unit, extent, move |_, cell| {
-        let reason = cell.missing.get(measure.name()).cloned();
-        let is_rate = measure == Measure::RatePerS;
+        let reason = cell.missing.get(&measure).cloned();
+        let is_rate = measure == Metric::RatePerS;
         match (cell.at_least(measure), cell.estimate(measure)) {
             (Some(bound), _) => Field {
                 bound: Some(">="),

@@ -1,6 +1,6 @@
 //! What github-action-benchmark takes as `customBiggerIsBetter` and `customSmallerIsBetter`.
 
-use bakeoff_stats::Measure;
+use bakeoff_stats::{Metric, Number};
 use serde_json::{Value, json};
 
 use super::{Point, points};
@@ -9,15 +9,15 @@ use crate::view::Report;
 
 /// The valid rates of a report, as `customBiggerIsBetter`.
 pub fn github_bigger(report: &Report) -> String {
-    drawn(report, |measure| measure == Measure::RatePerS)
+    drawn(report, |measure| measure == Metric::RatePerS)
 }
 
 /// The other valid numbers, as `customSmallerIsBetter`.
 pub fn github_smaller(report: &Report) -> String {
-    drawn(report, |measure| measure != Measure::RatePerS)
+    drawn(report, |measure| measure != Metric::RatePerS)
 }
 
-fn drawn(report: &Report, wanted: impl Fn(Measure) -> bool) -> String {
+fn drawn(report: &Report, wanted: impl Fn(Metric) -> bool) -> String {
     let points = points(report);
     let points = points.iter().filter(|point| wanted(point.measure));
     let entries: Vec<Value> = points.map(entry).collect();
@@ -27,17 +27,15 @@ fn drawn(report: &Report, wanted: impl Fn(Measure) -> bool) -> String {
 
 fn entry(point: &Point<'_>) -> Value {
     let one = point.estimate;
-    let (what, unit) = match point.measure {
-        Measure::RatePerS => ("rate", "requests/s"),
-        Measure::LatencyP50Ns => ("p50", "ns"),
-        Measure::LatencyP99Ns => ("p99", "ns"),
-        Measure::LatencyP999Ns => ("p99.9", "ns"),
-        Measure::CpuNsPerRequest => ("cpu", "ns/request"),
-        Measure::MemoryPeakBytes => ("memory", "bytes"),
-        other => (other.name(), ""),
+    let unit = match point.measure.number() {
+        Number::Rate => "requests/s",
+        Number::Latency => "ns",
+        Number::Cpu => "ns/request",
+        Number::Memory => "bytes",
+        Number::Counts => "",
     };
     json!({
-        "name": format!("{}/{what}", point.name()),
+        "name": format!("{}/{}", point.name(), point.measure.short_name()),
         "unit": unit,
         "value": one.point,
         "range": format!("{} to {}", one.low, one.high),

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use bakeoff_audit::{Level, number_of};
-use bakeoff_stats::Measure;
+use bakeoff_audit::Level;
+use bakeoff_stats::Metric;
 
 use super::{Point, points};
 use crate::view::{Report, Trial};
@@ -19,7 +19,7 @@ pub fn gobench(report: &Report) -> String {
     let _ = writeln!(out, "pkg: bakeoff/{}", word(&report.campaign.name));
     for point in points(report) {
         for trial in rounds(report, &point) {
-            let Some(value) = trial.exact.get(point.measure.name()) else {
+            let Some(value) = trial.exact.get(&point.measure) else {
                 continue;
             };
             let requests = trial.requests.as_ref().map_or(1, |one| one.completed);
@@ -41,7 +41,7 @@ pub fn gobench(report: &Report) -> String {
 fn rounds<'r>(report: &'r Report, point: &Point<'_>) -> Vec<&'r Trial> {
     let cell = point.cell;
     let is_believed = |trial: &Trial| {
-        let number = number_of(point.measure);
+        let number = point.measure.number();
         let mut checks = trial.checks.iter();
         checks.all(|check| check.of(number) < Level::Disturbed)
     };
@@ -63,14 +63,14 @@ fn rounds<'r>(report: &'r Report, point: &Point<'_>) -> Vec<&'r Trial> {
     found
 }
 
-fn unit(measure: Measure) -> &'static str {
+fn unit(measure: Metric) -> &'static str {
     match measure {
-        Measure::RatePerS => "req/s",
-        Measure::LatencyP50Ns => "p50-ns",
-        Measure::LatencyP99Ns => "p99-ns",
-        Measure::LatencyP999Ns => "p99.9-ns",
-        Measure::CpuNsPerRequest => "cpu-ns/req",
-        Measure::MemoryPeakBytes => "peak-RSS-bytes",
+        Metric::RatePerS => "req/s",
+        Metric::LatencyP50Ns => "p50-ns",
+        Metric::LatencyP99Ns => "p99-ns",
+        Metric::LatencyP999Ns => "p99.9-ns",
+        Metric::CpuNsPerRequest => "cpu-ns/req",
+        Metric::MemoryPeakBytes => "peak-RSS-bytes",
         other => other.name(),
     }
 }

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use bakeoff_audit::{Level, Number, Verdict};
+use bakeoff_audit::{Level, Verdict};
 use bakeoff_record::{Histogram, LoadResult, TrialRecord};
-use bakeoff_stats::{Measure, cells};
+use bakeoff_stats::{Metric, Number, cells};
 
 use crate::number::{count, counted};
 use crate::redaction::Redacted;
@@ -93,7 +93,7 @@ fn typical<'r>(report: &Report, rounds: &[&'r TrialRecord]) -> Option<Typical<'r
         shown.is_some_and(|one| one.checks.iter().all(|it| level(it) < Level::Disturbed))
     };
     let usable: Vec<&TrialRecord> = rounds.iter().copied().filter(is_usable).collect();
-    let median = |measure: Measure, by| {
+    let median = |measure: Metric, by| {
         let value = |trial: &&'r TrialRecord| Some((measure.of(trial).ok()?, *trial));
         let mut valued: Vec<(f64, &TrialRecord)> =
             usable.iter().map(value).collect::<Option<_>>()?;
@@ -102,7 +102,7 @@ fn typical<'r>(report: &Report, rounds: &[&'r TrialRecord]) -> Option<Typical<'r
         let (_, trial) = valued[middle];
         Some(Typical { trial, by })
     };
-    median(Measure::LatencyP99Ns, "p99").or_else(|| median(Measure::LatencyP50Ns, "p50"))
+    median(Metric::LatencyP99Ns, "p99").or_else(|| median(Metric::LatencyP50Ns, "p50"))
 }
 
 /// Why a cell has no values.

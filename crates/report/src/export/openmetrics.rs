@@ -1,9 +1,7 @@
 //! OpenMetrics text: the valid numbers as gauges, and the verdicts of all.
 
+use bakeoff_stats::{Metric, Number};
 use std::fmt::Write as _;
-
-use bakeoff_audit::Number;
-use bakeoff_stats::Measure;
 
 use super::{MEASURES, points};
 use crate::live::escaped;
@@ -45,33 +43,33 @@ pub fn openmetrics(report: &Report) -> String {
 }
 
 /// Name, unit, factor to the base unit, and what it is.
-fn family(measure: Measure) -> (&'static str, &'static str, f64, &'static str) {
+fn family(measure: Metric) -> (&'static str, &'static str, f64, &'static str) {
     match measure {
-        Measure::RatePerS => (
+        Metric::RatePerS => (
             "bakeoff_rate_per_second",
             "",
             1.0,
             "Right answers per second in a closed loop.",
         ),
-        Measure::LatencyP50Ns => (
+        Metric::LatencyP50Ns => (
             "bakeoff_latency_p50_seconds",
             "seconds",
             1e-9,
             "Median latency in an open loop.",
         ),
-        Measure::LatencyP99Ns => (
+        Metric::LatencyP99Ns => (
             "bakeoff_latency_p99_seconds",
             "seconds",
             1e-9,
             "99th percentile of latency in an open loop.",
         ),
-        Measure::LatencyP999Ns => (
+        Metric::LatencyP999Ns => (
             "bakeoff_latency_p999_seconds",
             "seconds",
             1e-9,
             "Percentile 99.9 of latency in an open loop.",
         ),
-        Measure::CpuNsPerRequest => (
+        Metric::CpuNsPerRequest => (
             "bakeoff_cpu_per_request_seconds",
             "seconds",
             1e-9,

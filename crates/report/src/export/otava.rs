@@ -1,6 +1,6 @@
 //! A line for the CSV files that Otava looks for changes in: one for each record.
 
-use bakeoff_stats::Measure;
+use bakeoff_stats::Metric;
 
 use super::{fitting, name_of, point};
 use crate::csv::quoted;
@@ -30,6 +30,6 @@ pub fn otava(report: &Report) -> String {
 /// column with one: it fills in what is missing, and takes `nan` for a number.
 pub fn otava_holes(report: &Report) -> (usize, usize) {
     let columns = fitting(report);
-    let is_hole = |(cell, measure): &&(&Cell, Measure)| point(cell, *measure).is_none();
+    let is_hole = |(cell, measure): &&(&Cell, Metric)| point(cell, *measure).is_none();
     (columns.iter().filter(is_hole).count(), columns.len())
 }

@@ -41,11 +41,7 @@ pub(super) fn day(time: &str) -> String {
 }
 
 pub(super) fn unit(metric: HistoryMetric) -> Unit {
-    match metric {
-        HistoryMetric::Rate => Unit::PerSecond,
-        HistoryMetric::P99 => Unit::Milliseconds,
-        HistoryMetric::Cpu => Unit::Microseconds,
-    }
+    crate::document::unit_of(metric.metric())
 }
 
 /// What the numbers are, with their unit.

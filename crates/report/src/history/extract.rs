@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_audit::{Number, Verdict, asked, engine_settings, number_of};
+use bakeoff_audit::{Verdict, asked, engine_settings};
 use bakeoff_plan::{Load, Pinning};
 use bakeoff_record::{Machine, hex};
-use bakeoff_stats::{Cell as Trials, Measure, cells};
+use bakeoff_stats::{Cell as Trials, Metric, Number, cells};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -39,27 +39,14 @@ impl HistoryMetric {
 
     /// The name used in flags and in every format.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::P99 => "p99",
-            Self::Cpu => "cpu",
-        }
+        self.metric().short_name()
     }
 
-    fn measure(self) -> Measure {
+    pub(super) fn metric(self) -> Metric {
         match self {
-            Self::Rate => Measure::RatePerS,
-            Self::P99 => Measure::LatencyP99Ns,
-            Self::Cpu => Measure::CpuNsPerRequest,
-        }
-    }
-
-    /// Whether the number is the server's under a load, and not what the load made of it (R1).
-    fn fits(self, is_open: bool) -> bool {
-        match self {
-            Self::Rate => !is_open,
-            Self::P99 => is_open,
-            Self::Cpu => true,
+            Self::Rate => Metric::RatePerS,
+            Self::P99 => Metric::LatencyP99Ns,
+            Self::Cpu => Metric::CpuNsPerRequest,
         }
     }
 }
@@ -164,7 +151,8 @@ fn cell(redacted: &Redacted, report: &Report, shown: &Cell, same: &Trials<'_>) -
     let mut facts = report.campaign.contenders.iter();
     let facts = facts.find(|it| it.name == shown.contender);
     let is_open = report.campaign.is_open(&shown.load);
-    let fits = HistoryMetric::ALL.into_iter().filter(|it| it.fits(is_open));
+    let fits = HistoryMetric::ALL.into_iter();
+    let fits = fits.filter(|it| it.metric().fits_loop(is_open));
     // Two copies that leave out a header look alike, whatever it was.
     let is_known = workload.is_none_or(|it| redacted.asks(&it.name).is_some());
     let number = |metric| {
@@ -189,8 +177,8 @@ fn cell(redacted: &Redacted, report: &Report, shown: &Cell, same: &Trials<'_>) -
 }
 
 fn number(cell: &Cell, metric: HistoryMetric) -> HistoryNumber {
-    let measure = metric.measure();
-    let number = number_of(measure);
+    let metric = metric.metric();
+    let number = metric.number();
     let verdict = cell.verdicts.of(number);
     let missing = |why: &str| HistoryNumber::Missing(why.to_owned());
     if verdict > Verdict::Suspect {
@@ -199,7 +187,7 @@ fn number(cell: &Cell, metric: HistoryMetric) -> HistoryNumber {
     if number == Number::Rate && cell.rate_is_lower_bound {
         return missing("its rate is only known to be at least what was measured");
     }
-    match cell.estimate(measure) {
+    match cell.estimate(metric) {
         Some(one)
             if [one.point, one.low, one.high]
                 .iter()
@@ -214,7 +202,7 @@ fn number(cell: &Cell, metric: HistoryMetric) -> HistoryNumber {
             }
         }
         _ => {
-            let why = cell.missing.get(measure.name());
+            let why = cell.missing.get(&metric);
             missing(why.map_or("not measured", String::as_str))
         }
     }

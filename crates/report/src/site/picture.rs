@@ -1,6 +1,7 @@
 //! The pictures that links to pages show elsewhere: the answer, and bars of the numbers behind it.
 
-use bakeoff_audit::{Metric, Verdict};
+use bakeoff_audit::Verdict;
+use bakeoff_stats::{Metric, Number};
 
 use super::SiteOptions;
 use super::canvas::{Canvas, Colour, Letters, wrapped};
@@ -208,21 +209,14 @@ fn bars_of_row(report: &Report, table: &RatioTable, row: &RatioRow) -> Vec<Bar> 
 }
 
 fn verdict(table: &RatioTable, cell: &crate::view::Cell) -> Verdict {
-    match table.metric {
-        Metric::RatePerS => cell.verdicts.rate,
-        Metric::LatencyP50Ns | Metric::LatencyP90Ns | Metric::LatencyP99Ns => cell.verdicts.latency,
-        Metric::CpuNsPerRequest => cell.verdicts.cpu,
-        Metric::MemoryPeakBytes => cell.verdicts.memory,
-    }
+    cell.verdicts.of(table.metric.number())
 }
 
 fn amount(metric: Metric, value: f64) -> Option<String> {
-    match metric {
-        Metric::RatePerS => Some(digits(value)),
-        Metric::LatencyP50Ns | Metric::LatencyP90Ns | Metric::LatencyP99Ns => {
-            Some(milliseconds(value))
-        }
-        Metric::CpuNsPerRequest | Metric::MemoryPeakBytes => None,
+    match metric.number() {
+        Number::Rate => Some(digits(value)),
+        Number::Latency => Some(milliseconds(value)),
+        Number::Cpu | Number::Memory | Number::Counts => None,
     }
 }
 

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_audit::{Metric, blame, engine_settings, number_of};
+use bakeoff_audit::{blame, engine_settings};
 use bakeoff_plan::Plan;
 use bakeoff_record::{ContenderKind, HostRole, Machine, Record, hex};
-use bakeoff_stats::Measure;
+use bakeoff_stats::Metric;
 use sha2::{Digest as _, Sha256};
 
 use super::feed::is_time;
@@ -403,12 +403,13 @@ fn numbers(report: &Report) -> Vec<Number> {
 
 fn number(report: &Report, cell: &Cell) -> Number {
     let is_open = report.campaign.is_open(&cell.load);
-    let (kind, measure, verdict) = if is_open {
-        (Kind::Latency, Measure::LatencyP99Ns, cell.verdicts.latency)
+    let (kind, metric) = if is_open {
+        (Kind::Latency, Metric::LatencyP99Ns)
     } else {
-        (Kind::Rate, Measure::RatePerS, cell.verdicts.rate)
+        (Kind::Rate, Metric::RatePerS)
     };
-    let estimate = cell.estimate(measure);
+    let verdict = cell.verdicts.of(metric.number());
+    let estimate = cell.estimate(metric);
     let is_bound = kind == Kind::Rate && cell.rate_is_lower_bound;
     let value = estimate.map(|one| Span {
         low: one.low,
@@ -418,10 +419,10 @@ fn number(report: &Report, cell: &Cell) -> Number {
     let unranked = match (verdict, value) {
         (crate::Verdict::Valid, Some(_)) => None,
         (crate::Verdict::Valid, None) => {
-            let why = cell.missing.get(measure.name());
+            let why = cell.missing.get(&metric);
             Some(why.cloned().unwrap_or_else(|| "no value".to_owned()))
         }
-        (other, _) => Some(match blame(&cell.verdict.checks, number_of(measure)) {
+        (other, _) => Some(match blame(&cell.verdict.checks, metric.number()) {
             None => other.name().to_owned(),
             Some(check) => format!("{}: {}", other.name(), check.text),
         }),
@@ -434,9 +435,9 @@ fn number(report: &Report, cell: &Cell) -> Number {
     let yardstick = report.cells.iter().find(beside);
     // As `bakeoff compare` takes it: its rate where that is free, else its cost.
     let of_yardstick = if is_open {
-        Measure::CpuNsPerRequest
+        Metric::CpuNsPerRequest
     } else {
-        Measure::RatePerS
+        Metric::RatePerS
     };
     let load = report
         .campaign

@@ -1,12 +1,11 @@
 //! The answer: which, by how much, how far to trust it, and what to do next.
 
 use bakeoff_audit::{
-    Comparison, Conclusion, Finding, Floor, Judged, JudgedCell, Metric, More, Trust,
-    widest_interval,
+    Comparison, Conclusion, Finding, Floor, Judged, JudgedCell, More, Trust, widest_interval,
 };
 use bakeoff_plan::Until;
 use bakeoff_record::{Record, TrialEnd, shell_word};
-use bakeoff_stats::Estimate;
+use bakeoff_stats::{Estimate, Metric, Number};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -136,13 +135,7 @@ pub(super) fn draw(
         campaign,
         cells,
     };
-    let tables = [
-        Metric::RatePerS,
-        Metric::LatencyP99Ns,
-        Metric::CpuNsPerRequest,
-        Metric::MemoryPeakBytes,
-    ];
-    let table = |metric: &Metric| table(*metric, &all);
+    let table = |metric| table(metric, &all);
     let planned = record.plan.contenders.len();
     let without = || no_finding(planned, cells, &judged.comparisons);
     let (next, next_takes_s) = next(record, judged);
@@ -151,7 +144,7 @@ pub(super) fn draw(
         no_finding: judged.findings.is_empty().then(without),
         failing: failing(cells, judged),
         late: late(cells),
-        tables: tables.iter().filter_map(table).collect(),
+        tables: Metric::RANKED.into_iter().filter_map(table).collect(),
         trust: judged.trust.clone(),
         next,
         next_takes_s,
@@ -191,36 +184,25 @@ fn table(metric: Metric, all: &All<'_>) -> Option<RatioTable> {
         |left: &&Cell, right: &&Cell| left.workload == right.workload && left.load == right.load;
     let groups = compared.chunk_by(same);
     let rows: Vec<RatioRow> = groups
-        .filter(|group| suits(metric, all.campaign.is_open(&group[0].load)))
+        .filter(|group| metric.fits_loop(all.campaign.is_open(&group[0].load)))
         .map(|group| row(metric, all, group, &columns))
         .filter(|row| row.cells.iter().any(|cell| cell.value.is_some()))
         .collect();
     (columns.len() > 1 && !rows.is_empty()).then(|| RatioTable {
         metric,
-        title: title(metric).to_owned(),
+        title: title(metric),
         baseline: baseline.clone(),
         columns: columns.clone(),
         rows,
     })
 }
 
-/// Rates are compared where they are free, latencies where the rate is given.
-fn suits(metric: Metric, is_open: bool) -> bool {
-    match metric {
-        Metric::RatePerS => !is_open,
-        Metric::LatencyP50Ns | Metric::LatencyP90Ns | Metric::LatencyP99Ns => is_open,
-        Metric::CpuNsPerRequest | Metric::MemoryPeakBytes => true,
-    }
-}
-
-fn title(metric: Metric) -> &'static str {
-    match metric {
-        Metric::RatePerS => "requests/s",
-        Metric::LatencyP50Ns => "median, ms",
-        Metric::LatencyP90Ns => "p90, ms",
-        Metric::LatencyP99Ns => "p99, ms",
-        Metric::CpuNsPerRequest => "CPU µs/request",
-        Metric::MemoryPeakBytes => "peak memory",
+fn title(metric: Metric) -> String {
+    match metric.number() {
+        Number::Latency => format!("{}, ms", metric.short_name()),
+        Number::Cpu => "CPU µs/request".to_owned(),
+        Number::Memory => "peak memory".to_owned(),
+        Number::Rate | Number::Counts => metric.phrase().to_owned(),
     }
 }
 
@@ -272,13 +254,12 @@ fn ratio_cell(
     compared: Option<&Comparison>,
     is_baseline: bool,
 ) -> RatioCell {
-    let measure = metric.measure();
-    let value = cell.and_then(|cell| cell.estimate(measure)).copied();
+    let value = cell.and_then(|cell| cell.estimate(metric)).copied();
     let is_bound = metric == Metric::RatePerS && cell.is_some_and(|it| it.rate_is_lower_bound);
     let ratio = compared.and_then(|one| one.ratio);
     let missing = || match cell {
         None => Some("not measured".to_owned()),
-        Some(cell) => cell.missing.get(measure.name()).cloned(),
+        Some(cell) => cell.missing.get(&metric).cloned(),
     };
     let reason = match (compared, &ratio) {
         (_, Some(_)) => None,

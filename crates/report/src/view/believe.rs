@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_audit::{Check, Code, Equivalence, Inequality, Level, Number, Tone, Verdict};
+use bakeoff_audit::{Check, Code, Equivalence, Inequality, Level, Tone, Verdict};
+use bakeoff_stats::Number;
 use schemars::JsonSchema;
 use serde::Serialize;
 

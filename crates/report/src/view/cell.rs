@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bakeoff_audit::{Bottleneck, Check, JudgedCell, Verdicts, Withheld};
 use bakeoff_record::{ContenderKind, OutcomeCounts, Record, Requests};
-use bakeoff_stats::{Cell as Trials, Estimate, Measure, Missing};
+use bakeoff_stats::{Cell as Trials, Estimate, Metric, Missing};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,13 +27,16 @@ pub struct Cell {
     /// Rounds whose window was measured.
     pub rounds_measured: usize,
     /// Estimates over the measured rounds by the name of their measure; null where there is none.
-    pub estimates: BTreeMap<&'static str, Option<Estimate>>,
+    #[schemars(with = "BTreeMap<String, Option<Estimate>>")]
+    pub estimates: BTreeMap<Metric, Option<Estimate>>,
     /// Why an estimate is null, by the name of its measure.
-    pub missing: BTreeMap<&'static str, String>,
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub missing: BTreeMap<Metric, String>,
     /// What an estimate is at least, where it is null because requests without an end could move
     /// it; by the name of its measure.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub at_least: BTreeMap<&'static str, f64>,
+    #[schemars(with = "BTreeMap<String, f64>")]
+    pub at_least: BTreeMap<Metric, f64>,
     /// Whether the rate is only known to be at least what it says (R10, R34).
     pub rate_is_lower_bound: bool,
     /// Requests that ended.
@@ -87,14 +90,14 @@ pub struct Verdict {
 }
 
 impl Cell {
-    /// The estimate of a measure, if there is one.
-    pub fn estimate(&self, measure: Measure) -> Option<&Estimate> {
-        self.estimates.get(measure.name())?.as_ref()
+    /// The estimate of a metric, if there is one.
+    pub fn estimate(&self, metric: Metric) -> Option<&Estimate> {
+        self.estimates.get(&metric)?.as_ref()
     }
 
-    /// What the value of a measure is at least, where that is all that is known of it.
-    pub fn at_least(&self, measure: Measure) -> Option<f64> {
-        self.at_least.get(measure.name()).copied()
+    /// What the value of a metric is at least, where that is all that is known of it.
+    pub fn at_least(&self, metric: Metric) -> Option<f64> {
+        self.at_least.get(&metric).copied()
     }
 
     /// Whether this is what is compared, not a reference.
@@ -150,22 +153,21 @@ fn is_zero(count: &u64) -> bool {
 /// looks for the fault.
 fn estimate(judged: &JudgedCell<'_>, cell: &mut Cell) {
     // The error share is pooled over rounds, and has one meaning in every format.
-    let estimated = Measure::ALL
+    let estimated = Metric::ALL
         .into_iter()
-        .filter(|one| *one != Measure::ErrorShare);
-    for measure in estimated {
-        let name = measure.name();
-        let estimate = match judged.estimate(measure) {
+        .filter(|one| *one != Metric::ErrorShare);
+    for metric in estimated {
+        let estimate = match judged.estimate(metric) {
             Ok(estimate) => Some(estimate),
             Err(withheld) => {
                 if let Withheld::Missing(Missing::AtLeast { bound, .. }) = withheld {
-                    cell.at_least.insert(name, bound);
+                    cell.at_least.insert(metric, bound);
                 }
-                cell.missing.insert(name, withheld.to_string());
+                cell.missing.insert(metric, withheld.to_string());
                 None
             }
         };
-        cell.estimates.insert(name, estimate);
+        cell.estimates.insert(metric, estimate);
     }
 }
 

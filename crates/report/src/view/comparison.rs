@@ -1,7 +1,7 @@
 //! Pairs of contenders at the same workload and load.
 
-use bakeoff_audit::{Check, Comparison as Compared, Conclusion, Evidence, Metric, Side};
-use bakeoff_stats::Estimate;
+use bakeoff_audit::{Check, Comparison as Compared, Conclusion, Evidence, Side};
+use bakeoff_stats::{Estimate, Metric};
 use schemars::JsonSchema;
 use serde::Serialize;
 

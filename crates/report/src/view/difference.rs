@@ -6,21 +6,21 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_audit::{Comparison, Conclusion, JudgedCell, Metric, Verdict, number_of};
-use bakeoff_stats::{Estimate, Measure, ratio_over_rounds};
+use bakeoff_audit::{Comparison, Conclusion, JudgedCell, Verdict};
+use bakeoff_stats::{Estimate, Metric, ratio_over_rounds};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cell::Cell;
 
 /// What is reported about a pair, in the order of tables.
-pub(crate) const MEASURES: [Measure; 6] = [
-    Measure::LatencyMeanNs,
-    Measure::LatencyP50Ns,
-    Measure::LatencyP95Ns,
-    Measure::LatencyP99Ns,
-    Measure::LatencyMaxNs,
-    Measure::RatePerS,
+pub(crate) const MEASURES: [Metric; 6] = [
+    Metric::LatencyMeanNs,
+    Metric::LatencyP50Ns,
+    Metric::LatencyP95Ns,
+    Metric::LatencyP99Ns,
+    Metric::LatencyMaxNs,
+    Metric::RatePerS,
 ];
 
 /// One contender against another at the same workload and load.
@@ -36,9 +36,11 @@ pub struct Difference {
     pub other: String,
     /// `(other - base) / base` by the name of the measure: 0.14 is 14 % more than the base, -0.14
     /// as much less; null where values of both are missing or withheld.
-    pub shares: BTreeMap<&'static str, Option<Estimate>>,
+    #[schemars(with = "BTreeMap<String, Option<Estimate>>")]
+    pub shares: BTreeMap<Metric, Option<Estimate>>,
     /// Why a share is null, by the name of its measure.
-    pub missing: BTreeMap<&'static str, String>,
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub missing: BTreeMap<Metric, String>,
     /// Why the two are not ranked by these, whatever they are; null where they may be.
     pub caution: Option<String>,
 }
@@ -74,18 +76,18 @@ fn one(
     let mut shares = BTreeMap::new();
     let mut missing = BTreeMap::new();
     for measure in MEASURES {
-        let verdict = |cell: &Cell| cell.verdicts.of(number_of(measure));
+        let verdict = |cell: &Cell| cell.verdicts.of(measure.number());
         let worst = verdict(base.1).max(verdict(other.1));
         let ratio = if worst > Verdict::Suspect {
             Err("numbers of an invalid cell are withheld")
         } else {
-            let number = number_of(measure);
+            let number = measure.number();
             ratio_over_rounds(&base.0.usable(number), &other.0.usable(number), measure)
         };
         if let Err(reason) = ratio {
-            missing.insert(measure.name(), reason.to_owned());
+            missing.insert(measure, reason.to_owned());
         }
-        shares.insert(measure.name(), ratio.ok().map(less_one));
+        shares.insert(measure, ratio.ok().map(less_one));
     }
     Difference {
         workload: base.1.workload.clone(),

@@ -1,6 +1,7 @@
 //! Why an answer has no finding.
 
-use bakeoff_audit::{Comparison, Conclusion, Metric};
+use bakeoff_audit::{Comparison, Conclusion};
+use bakeoff_stats::Metric;
 use serde::{Serialize, Serializer};
 
 use super::cell::Cell;

@@ -1,7 +1,7 @@
 //! Thinned series of one trial: what the charts need and no more.
 
 use bakeoff_record::{LoadResult, Role, TreeTick, TreeUsage, TrialRecord};
-use bakeoff_stats::{Cell, Measure};
+use bakeoff_stats::{Cell, Metric};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ impl Detail {
 /// are held against each other as the page has them, so that of rounds that are equal there the
 /// page takes the same one.
 pub(super) fn median_round<'r>(cell: &Cell<'r>) -> Option<&'r str> {
-    let rate = |trial: &&TrialRecord| short(Measure::RatePerS.of(trial).unwrap_or(0.0));
+    let rate = |trial: &&TrialRecord| short(Metric::RatePerS.of(trial).unwrap_or(0.0));
     let mut measured: Vec<&TrialRecord> = cell.measured().collect();
     measured.sort_by(|left, right| rate(left).total_cmp(&rate(right)));
     let middle = measured.len().checked_sub(1)? / 2;

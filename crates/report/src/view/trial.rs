@@ -8,7 +8,7 @@ use bakeoff_record::{
     Negotiated, OriginCounts, Pinned, Requests, ServerFacts, StepTime, StopFacts, TrialEnd,
     TrialRecord,
 };
-use bakeoff_stats::{Measure, Missing};
+use bakeoff_stats::{Metric, Missing};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -51,13 +51,15 @@ pub struct Trial {
     /// Codes of the checks that passed.
     pub passed: Vec<&'static str>,
     /// Its own value of each measure, withheld or not.
-    pub values: BTreeMap<&'static str, f64>,
+    #[schemars(with = "BTreeMap<String, f64>")]
+    pub values: BTreeMap<Metric, f64>,
     /// What a measure is at least, where requests without an end could move it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub at_least: BTreeMap<&'static str, f64>,
+    #[schemars(with = "BTreeMap<String, f64>")]
+    pub at_least: BTreeMap<Metric, f64>,
     /// The values with all their digits, for formats that others calculate with.
     #[serde(skip)]
-    pub exact: BTreeMap<&'static str, f64>,
+    pub exact: BTreeMap<Metric, f64>,
     /// The server as it ran.
     pub server: Option<Server>,
     /// Processors given to each role.
@@ -136,12 +138,12 @@ pub(super) fn draw(
 ) -> Trial {
     let result = trial.result.as_ref();
     let facts = trial.server.as_ref();
-    let value = |measure: Measure| Some((measure.name(), short(measure.of(trial).ok()?)));
-    let bound = |measure: Measure| match measure.of(trial) {
-        Err(Missing::AtLeast { bound, .. }) => Some((measure.name(), short(bound))),
+    let value = |metric: Metric| Some((metric, short(metric.of(trial).ok()?)));
+    let bound = |metric: Metric| match metric.of(trial) {
+        Err(Missing::AtLeast { bound, .. }) => Some((metric, short(bound))),
         _ => None,
     };
-    let exact = |measure: Measure| Some((measure.name(), measure.of(trial).ok()?));
+    let exact = |metric: Metric| Some((metric, metric.of(trial).ok()?));
     let (passed, checks): (Vec<Check>, Vec<Check>) = judgement
         .checks
         .into_iter()
@@ -162,9 +164,9 @@ pub(super) fn draw(
         verdicts: judgement.verdicts,
         checks,
         passed: passed.into_iter().map(|check| check.code.name()).collect(),
-        values: Measure::ALL.into_iter().filter_map(value).collect(),
-        at_least: Measure::ALL.into_iter().filter_map(bound).collect(),
-        exact: Measure::ALL.into_iter().filter_map(exact).collect(),
+        values: Metric::ALL.into_iter().filter_map(value).collect(),
+        at_least: Metric::ALL.into_iter().filter_map(bound).collect(),
+        exact: Metric::ALL.into_iter().filter_map(exact).collect(),
         server: facts.map(|facts| server(facts, detail, texts)),
         pinned: trial.pinned.clone(),
         measured_s: result.map(|it| it.measured_s),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use bakeoff_plan::{Arrival, LoadModel};
 use bakeoff_record::{LoadResult, Record};
-use bakeoff_stats::{Cell as Trials, Measure, median};
+use bakeoff_stats::{Cell as Trials, Metric, median};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -139,20 +139,20 @@ fn figures(results: &[&LoadResult], rate_per_s: f64, cell: &Cell) -> Vegeta {
         median(&values)
     };
     let mut missing = BTreeMap::new();
-    let mut estimated = |name, measure: Measure| {
-        if let Some(reason) = cell.missing.get(measure.name()) {
+    let mut estimated = |name, measure: Metric| {
+        if let Some(reason) = cell.missing.get(&measure) {
             missing.insert(name, reason.clone());
         }
         cell.estimate(measure).map(|estimate| estimate.point)
     };
     let latencies = Latencies {
-        mean_ns: estimated("mean_ns", Measure::LatencyMeanNs),
-        p50_ns: estimated("p50_ns", Measure::LatencyP50Ns),
-        p95_ns: estimated("p95_ns", Measure::LatencyP95Ns),
-        p99_ns: estimated("p99_ns", Measure::LatencyP99Ns),
-        max_ns: estimated("max_ns", Measure::LatencyMaxNs),
+        mean_ns: estimated("mean_ns", Metric::LatencyMeanNs),
+        p50_ns: estimated("p50_ns", Metric::LatencyP50Ns),
+        p95_ns: estimated("p95_ns", Metric::LatencyP95Ns),
+        p99_ns: estimated("p99_ns", Metric::LatencyP99Ns),
+        max_ns: estimated("max_ns", Metric::LatencyMaxNs),
     };
-    let throughput_per_s = estimated("throughput_per_s", Measure::RatePerS);
+    let throughput_per_s = estimated("throughput_per_s", Metric::RatePerS);
     let attack = |result: &LoadResult| attack_s(result, rate_per_s);
     let wait_s = over(&|result| whole_attack_s(result, rate_per_s).map(|s| result.measured_s - s));
     if wait_s.is_none() {

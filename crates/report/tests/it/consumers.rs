@@ -17,7 +17,7 @@ use bakeoff_report::{
     Gates, LiveCampaign, LiveLoad, LiveTrial, Redacted, Report, compare_junit, compare_within,
     gobench, hgrm, junit, live_campaign, live_load, openmetrics, view, view_of,
 };
-use bakeoff_stats::Measure;
+use bakeoff_stats::Metric;
 use serde_json::Value;
 
 /// Prints the samples of an OpenMetrics text as JSON.
@@ -113,7 +113,7 @@ fn prometheus_reads_the_same_figures() {
     let samples = samples.as_array().expect("samples");
     let mut compared = 0;
     for cell in report.cells.iter().filter(|cell| cell.is_contender()) {
-        let rate = cell.estimate(Measure::RatePerS);
+        let rate = cell.estimate(Metric::RatePerS);
         let found = samples.iter().find(|sample| {
             let labels = &sample[1];
             sample[0] == "bakeoff_rate_per_second"
@@ -290,7 +290,7 @@ fn benchstat_finds_the_same_medians() {
             cell.contender == contender && cell.workload == "synthetic" && cell.load == "c10"
         });
         let own = cell
-            .and_then(|cell| cell.estimate(Measure::RatePerS))
+            .and_then(|cell| cell.estimate(Metric::RatePerS))
             .expect("a rate")
             .point;
         // benchstat prints six digits or so.

@@ -5,7 +5,7 @@ use bakeoff_plan::LoadModel;
 use bakeoff_record::{Histogram, Hosts, OutcomeCounts, Record, Step, TrialEnd, TrialRecord};
 use bakeoff_report::view::{Cell, Comparison, Report, view};
 use bakeoff_report::{MarkdownOptions, TextOptions};
-use bakeoff_stats::{IntervalKind, Measure};
+use bakeoff_stats::{IntervalKind, Metric};
 
 const WIDE: TextOptions = TextOptions {
     width: 200,
@@ -68,7 +68,7 @@ fn with(rounds: u32, contender: &str, change: impl Fn(&mut bakeoff_record::LoadR
 #[test]
 fn three_rounds_have_a_range_and_captions_go_by_the_rounds_measured() {
     let report = view(&bakeoff_testing::record());
-    let rate = cell(&report, "nginx-default", "synthetic", "c10").estimate(Measure::RatePerS);
+    let rate = cell(&report, "nginx-default", "synthetic", "c10").estimate(Metric::RatePerS);
     assert_eq!(
         rate.map(|rate| (rate.interval, rate.n)),
         Some((IntervalKind::Range, 3))
@@ -86,7 +86,7 @@ fn three_rounds_have_a_range_and_captions_go_by_the_rounds_measured() {
 #[test]
 fn ten_rounds_have_an_interval_and_show_a_large_difference_only() {
     let report = view(&bakeoff_testing::record_of_rounds(10));
-    let rate = cell(&report, "nginx-default", "synthetic", "c10").estimate(Measure::RatePerS);
+    let rate = cell(&report, "nginx-default", "synthetic", "c10").estimate(Metric::RatePerS);
     assert_eq!(
         rate.map(|rate| rate.interval),
         Some(IntervalKind::MedianConfidence95)
@@ -106,7 +106,7 @@ fn a_suspect_cell_is_shown_and_not_ranked() {
     let report = view(&record);
     assert!(
         cell(&report, "caddy-default", "synthetic", "c10")
-            .estimate(Measure::RatePerS)
+            .estimate(Metric::RatePerS)
             .is_some()
     );
     let pair = comparison(&report, "nginx-default", "caddy-default");
@@ -121,10 +121,10 @@ fn numbers_of_an_invalid_cell_are_withheld_and_say_why() {
     let record = with(3, "caddy-default", |result| result.requests.started += 1);
     let report = view(&record);
     let cell = cell(&report, "caddy-default", "synthetic", "c10");
-    assert!(cell.estimate(Measure::LatencyP50Ns).is_none());
-    assert!(cell.missing["latency_p50_ns"].starts_with("withheld: counts contradict"));
+    assert!(cell.estimate(Metric::LatencyP50Ns).is_none());
+    assert!(cell.missing[&Metric::LatencyP50Ns].starts_with("withheld: counts contradict"));
     assert!(
-        cell.estimate(Measure::MemoryPeakBytes).is_some(),
+        cell.estimate(Metric::MemoryPeakBytes).is_some(),
         "what rests on no count stays"
     );
     let pair = comparison(&report, "nginx-default", "caddy-default");
@@ -149,9 +149,9 @@ fn without_an_ok_response_there_is_no_latency_but_a_reason() {
     let report = view(&record);
     let cell = cell(&report, "nginx-default", "synthetic", "c10");
     assert_eq!(cell.error_share, Some(1.0));
-    assert_eq!(cell.missing["latency_p50_ns"], "no ok response");
+    assert_eq!(cell.missing[&Metric::LatencyP50Ns], "no ok response");
     assert_eq!(
-        cell.estimate(Measure::RatePerS).map(|rate| rate.point),
+        cell.estimate(Metric::RatePerS).map(|rate| rate.point),
         Some(0.0)
     );
     let pair = comparison(&report, "nginx-default", "nginx-optimized");
@@ -166,11 +166,11 @@ fn a_percentile_that_requests_without_an_end_could_move_is_a_lower_bound() {
     });
     let report = view(&stopped);
     let found = cell(&report, "caddy-default", "synthetic", "c10");
-    assert!(found.estimate(Measure::LatencyP50Ns).is_some());
-    assert!(found.estimate(Measure::LatencyP99Ns).is_none());
-    let bound = found.at_least(Measure::LatencyP99Ns).unwrap();
+    assert!(found.estimate(Metric::LatencyP50Ns).is_some());
+    assert!(found.estimate(Metric::LatencyP99Ns).is_none());
+    let bound = found.at_least(Metric::LatencyP99Ns).unwrap();
     assert!((bound / 486e6 - 1.0).abs() < 0.01, "{bound}");
-    let reason = &found.missing["latency_p99_ns"];
+    let reason = &found.missing[&Metric::LatencyP99Ns];
     assert!(reason.starts_with("at least 48"), "{reason}");
     assert!(reason.ends_with(" requests had no end"), "{reason}");
     let p99 = |one: &&Comparison| {
@@ -208,7 +208,7 @@ fn what_a_closed_loop_has_in_flight_at_its_end_is_no_longer_than_usual() {
     });
     let report = view(&open);
     let found = cell(&report, "caddy-default", "synthetic", "c10");
-    assert!(found.at_least(Measure::LatencyP99Ns).is_some());
+    assert!(found.at_least(Metric::LatencyP99Ns).is_some());
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn success_in_an_open_loop_is_a_share_of_what_was_due() {
     let found = cell(&report, "caddy-default", "synthetic", "c10");
     assert_eq!(found.error_share, Some(0.75));
     assert!(
-        found.estimate(Measure::ErrorShare).is_none(),
+        found.estimate(Metric::ErrorShare).is_none(),
         "there is one error share"
     );
     let text = bakeoff_report::text(&report, WIDE);
@@ -393,7 +393,7 @@ fn a_difference_is_a_share_of_its_base_and_reported_both_ways() {
             names == (base, other) && it.workload == "synthetic" && it.load == load
         });
         let found = found.expect("the campaign has this pair");
-        (found.shares["latency_p50_ns"], &found.missing)
+        (found.shares[&Metric::LatencyP50Ns], &found.missing)
     };
     let (count, time) = ("r500-c10-n2500", "r500-c200");
     let (more, _) = share("nginx-default", "caddy-default", count);
@@ -404,7 +404,7 @@ fn a_difference_is_a_share_of_its_base_and_reported_both_ways() {
     assert!(((1.0 + more.low) * (1.0 + less.high) - 1.0).abs() < 1e-9);
     let (none, missing) = share("nginx-default", "caddy-default", time);
     assert_eq!(none, None);
-    assert!(missing["latency_p50_ns"].starts_with("error shares differ"));
+    assert!(missing[&Metric::LatencyP50Ns].starts_with("error shares differ"));
 }
 
 #[test]
@@ -428,7 +428,7 @@ fn vegetas_form_withholds_what_rests_on_the_timing_of_an_invalid_cell() {
     let withheld = report.differences.iter().find(against);
     let withheld = withheld.expect("it is reported all the same");
     assert!(withheld.shares.values().all(Option::is_none));
-    assert!(withheld.missing["rate_per_s"].contains("invalid cell"));
+    assert!(withheld.missing[&Metric::RatePerS].contains("invalid cell"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use bakeoff_record::{ContenderKind, Record};
 use bakeoff_report::view::{Report, view};
 use bakeoff_report::{TextOptions, text};
-use bakeoff_stats::Measure;
+use bakeoff_stats::Metric;
 
 fn shown(report: &Report, width: usize, full: bool) -> String {
     let options = TextOptions {
@@ -105,7 +105,7 @@ fn a_contender_alone_has_its_rate_in_any_width() {
         for width in [40, 60, 80, 120] {
             let answer = shown(&report, width, false);
             for cell in &cells {
-                let rate = cell.estimate(Measure::RatePerS).expect("it was measured");
+                let rate = cell.estimate(Metric::RatePerS).expect("it was measured");
                 let rate = bakeoff_report::whole(rate.point);
                 let verdict = cell.verdict.verdict.name();
                 let is_row = |line: &&str| line.contains(&rate) && line.contains(verdict);

@@ -38,7 +38,7 @@ fn a_full_engine_leaves_a_rate_that_counts_where_it_is_the_higher_one() {
     let one = cell(&judged, (CONTENDER, "synthetic", "c10"));
     let why = Code::EngineBusy;
     assert_eq!(one.rate_bound, Some(RateBound::AtLeast { why }));
-    let rate = one.estimate(Measure::RatePerS).expect("it is shown");
+    let rate = one.estimate(Metric::RatePerS).expect("it is shown");
     assert!((44_000.0..47_000.0).contains(&rate.point), "{rate:?}");
     assert_eq!(one.judgement.verdicts.rate, Verdict::Suspect);
     // What the engine did to each request is in the latencies.

@@ -48,7 +48,7 @@ pub(in crate::commands::measure) fn conditions_without_an_answer(
     // How many a rate that changes comes to is not worked out here.
     let is_known = spec.count.is_some() || spec.shape == RateShape::Level;
     for condition in &flags.checks.conditions.fail_if {
-        let few = Undecidable::of_percentile(&load, condition.measure()).filter(|_| is_known);
+        let few = Undecidable::of_percentile(&load, condition.metric()).filter(|_| is_known);
         let why = if !condition.is_seen_by_load() {
             "a load alone does not see the server's process; use `bakeoff race` or `bakeoff run`"
                 .to_owned()

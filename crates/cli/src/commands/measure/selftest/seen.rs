@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use bakeoff_record::ContenderKind;
-use bakeoff_report::OverloadReport;
 use bakeoff_report::view::{Comparison, Report};
+use bakeoff_report::{Metric, OverloadReport};
 
 /// R4: by how much a quantile may be off that a known stop makes.
 const P99_SHARE: f64 = 0.15;
 /// Name of the measure.
-const P99: &str = "latency_p99_ns";
+const P99: &Metric = &Metric::LatencyP99Ns;
 /// Levels of a check that take something away from a number.
 const WEAKENING: [&str; 3] = ["suspect", "disturbed", INVALID];
 /// The worst of them.
