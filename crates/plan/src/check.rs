@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{PlanError, meant};
 use crate::nearest::nearest;
+use crate::rules::Fault;
 use crate::source::Source;
 
 /// Checks all of `source` against `schema`.
@@ -184,14 +185,8 @@ impl Checker<'_> {
 
     fn bad(&mut self, offset: usize, problem: String, fix: String) {
         let place = self.source.place_at(offset);
-        self.found.push((
-            offset,
-            PlanError::BadValue {
-                place,
-                problem,
-                fix,
-            },
-        ));
+        self.found
+            .push((offset, Fault::new(problem, fix).at(place)));
     }
 
     fn wrong_type(

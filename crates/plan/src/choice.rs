@@ -3,7 +3,6 @@
 use crate::contender::{ConfigSource, Contender, ServerChoice};
 use crate::contenders;
 use crate::error::PlanError;
-use crate::nearest::nearest;
 use crate::overrides::flag;
 use crate::rules::Fault;
 
@@ -88,13 +87,7 @@ pub(crate) fn named<T>(
 ) -> Result<Vec<T>, PlanError> {
     let known: Vec<String> = all.iter().map(|it| name_of(it).clone()).collect();
     if let Some(name) = names.iter().find(|name| !known.contains(name)) {
-        return Err(PlanError::UnknownName {
-            place: flag(what),
-            what,
-            name: name.clone(),
-            nearest: nearest(name, &known).map(str::to_owned),
-            known,
-        });
+        return Err(PlanError::unknown(flag(what), what, name, known));
     }
     Ok(all
         .into_iter()

@@ -124,11 +124,7 @@ pub(crate) fn client(
         return Ok(Client::default());
     };
     let at = |key: &str| around.source.place(&format!("{}client.{key}", around.path));
-    let conflict = |key: &str, problem: &str, fix: &str| PlanError::Conflict {
-        place: at(key),
-        problem: problem.to_owned(),
-        fix: fix.to_owned(),
-    };
+    let conflict = |key: &str, problem: &str, fix: &str| Fault::new(problem, fix).at(at(key));
     let file = |key: &str, name: &str| {
         let path = around.folder.join(name);
         if around.library.has_file(&path) {

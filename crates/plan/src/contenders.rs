@@ -12,7 +12,6 @@ use crate::error::{Place, PlanError};
 use crate::file::{ChangingTable, ContenderTable};
 use crate::limits;
 use crate::model::Plan;
-use crate::nearest::nearest;
 use crate::request::{Changing, SentBody};
 use crate::requests::{digest, target};
 use crate::resolve::Library;
@@ -112,13 +111,7 @@ fn is_known(
     };
     let known = library.server_names();
     if !known.is_empty() && !known.contains(server) {
-        return Err(PlanError::UnknownName {
-            place: at("server"),
-            what: "server",
-            name: server.clone(),
-            nearest: nearest(server, &known).map(str::to_owned),
-            known,
-        });
+        return Err(PlanError::unknown(at("server"), "server", server, known));
     }
     match config {
         ConfigSource::File(path) if !library.has_file(path) => {
@@ -163,11 +156,7 @@ fn kind(table: &ContenderTable, at: &dyn Fn(&str) -> Box<Place>) -> Result<Kind,
 }
 
 fn conflict(place: Box<Place>, problem: String, fix: &str) -> PlanError {
-    PlanError::Conflict {
-        place,
-        problem,
-        fix: fix.to_owned(),
-    }
+    Fault::new(problem, fix).at(place)
 }
 
 /// The first key of another kind, and whose it is.
@@ -386,13 +375,12 @@ pub(crate) fn own_answers(
             let mut workloads = plan.workloads.iter();
             let Some(workload) = workloads.find(|it| it.name == answer.workload) else {
                 let known: Vec<String> = plan.workloads.iter().map(|it| it.name.clone()).collect();
-                return Err(PlanError::UnknownName {
-                    place: at("workload"),
-                    what: "workload",
-                    name: answer.workload.clone(),
-                    nearest: nearest(&answer.workload, &known).map(str::to_owned),
+                return Err(PlanError::unknown(
+                    at("workload"),
+                    "workload",
+                    &answer.workload,
                     known,
-                });
+                ));
             };
             if answer.request as usize >= workload.requests.len() {
                 let count = workload.requests.len();

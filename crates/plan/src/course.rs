@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::PlanError;
 use crate::file::PlanFile;
 use crate::model::Plan;
-use crate::rules;
+use crate::rules::{self, Fault};
 use crate::source::Source;
 use crate::stored;
 
@@ -178,13 +178,8 @@ pub(crate) fn stopping_rule(
     source: &Source<'_>,
     file: &PlanFile,
 ) -> Result<Option<Until>, PlanError> {
-    let conflict = |key, problem: &str, fix: &str| {
-        Err(PlanError::Conflict {
-            place: source.place(key),
-            problem: problem.to_owned(),
-            fix: fix.to_owned(),
-        })
-    };
+    let conflict =
+        |key, problem: &str, fix: &str| Err(Fault::new(problem, fix).at(source.place(key)));
     let (width, max_rounds) = match (file.until, file.max_rounds) {
         (None, None) => return Ok(None),
         (Some(width), Some(max_rounds)) => (width, max_rounds),
@@ -219,11 +214,11 @@ pub(crate) fn budget(source: &Source<'_>, file: &PlanFile) -> Result<Option<Budg
         ("until", file.until.is_some()),
     ];
     if let Some((key, _)) = ends_otherwise.into_iter().find(|(_, is_there)| *is_there) {
-        return Err(PlanError::Conflict {
-            place: source.place("budget"),
-            problem: format!("`{key}` ends the campaign in another way"),
-            fix: format!("leave out `budget` or `{key}`"),
-        });
+        return Err(Fault::new(
+            format!("`{key}` ends the campaign in another way"),
+            format!("leave out `budget` or `{key}`"),
+        )
+        .at(source.place("budget")));
     }
     Ok(Some(Budget::new(length)))
 }

@@ -262,7 +262,6 @@ impl Delay {
 #[serde(deny_unknown_fields)]
 pub(crate) struct OriginTable {
     /// Time before each answer: always the same, or drawn from a distribution.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) delay: Option<DelayText>,
     /// Share of the requests answered with `error_status`.
     #[serde(default)]
@@ -281,14 +280,11 @@ pub(crate) struct OriginTable {
     #[schemars(extend("minimum" = 0, "maximum" = 1, "examples" = [0.01]))]
     pub(crate) closes: f64,
     /// The body in pieces, with a time between them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) slow_body: Option<SlowBodyTable>,
     /// Requests in service at once; the others wait in order.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000), extend("examples" = [16]))]
     pub(crate) workers: Option<u32>,
     /// Requests that may wait for a worker; one more is answered with 503.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1_000_000_000), extend("examples" = [128]))]
     pub(crate) queue: Option<u32>,
 }
@@ -316,13 +312,10 @@ pub(crate) enum DelayText {
 #[serde(deny_unknown_fields)]
 pub(crate) struct DelayTable {
     /// Each time between the two as likely as any other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) uniform: Option<UniformTable>,
     /// Many short ones, few long ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) exponential: Option<ExponentialTable>,
     /// A long tail, as response times often have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lognormal: Option<LognormalTable>,
 }
 

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::nearest::nearest;
+
 /// Where in which text something is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -86,7 +88,7 @@ pub enum PlanError {
         /// What to write; empty where no example helps.
         fix: String,
     },
-    /// A value of the right type that cannot be.
+    /// A value of the right type that cannot be, or one that contradicts another.
     #[error("{place}: {problem}; {fix}")]
     BadValue {
         /// Where the value stands.
@@ -122,19 +124,25 @@ pub enum PlanError {
         /// How to distinguish them.
         fix: String,
     },
-    /// Keys that contradict each other.
-    #[error("{place}: {problem}; {fix}")]
-    Conflict {
-        /// Where the key stands that should go.
-        place: Box<Place>,
-        /// Which keys, and why.
-        problem: String,
-        /// What to do.
-        fix: String,
-    },
 }
 
 impl PlanError {
+    /// Of a name that none of those that are known has.
+    pub(crate) fn unknown(
+        place: Box<Place>,
+        what: &'static str,
+        name: &str,
+        known: Vec<String>,
+    ) -> Self {
+        Self::UnknownName {
+            place,
+            what,
+            name: name.to_owned(),
+            nearest: nearest(name, &known).map(str::to_owned),
+            known,
+        }
+    }
+
     /// Where it is wrong.
     pub fn place(&self) -> &Place {
         match self {
@@ -145,8 +153,7 @@ impl PlanError {
             | Self::WrongType { place, .. }
             | Self::BadValue { place, .. }
             | Self::UnknownName { place, .. }
-            | Self::Duplicate { place, .. }
-            | Self::Conflict { place, .. } => place,
+            | Self::Duplicate { place, .. } => place,
         }
     }
 }

@@ -71,21 +71,17 @@ pub(crate) struct PlanFile {
     #[schemars(extend("examples" = ["Two servers on small files."]))]
     pub(crate) description: String,
     /// How often each trial is repeated with a fresh server; 10 without a `budget`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000), extend("examples" = [10]))]
     pub(crate) rounds: Option<u32>,
     /// Measure round after round until each difference is decided, and for at most this long. Who
     /// is decided is measured no more. Instead of `rounds`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["3m"]))]
     pub(crate) budget: Option<DurationText>,
     /// Add rounds until the widest interval of any comparison reaches at most this far to either
     /// side, as a share: 0.03 is 3 %. Needs `max_rounds`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0.001, "maximum" = 1, "examples" = [0.03]))]
     pub(crate) until: Option<f64>,
     /// Rounds after which a plan with `until` stops in any case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000), extend("examples" = [40]))]
     pub(crate) max_rounds: Option<u32>,
     /// What a difference in the work of two contenders does to their comparison: it is named as a
@@ -102,11 +98,9 @@ pub(crate) struct PlanFile {
     pub(crate) rest: DurationText,
     /// Names of workloads: of files in `workloads/` or of `[[workload]]` tables in this plan.
     /// Without it, every `[[workload]]` of this plan.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), extend("examples" = [["synthetic"]]))]
     pub(crate) workloads: Option<Vec<String>>,
     /// Ask each workload over each of these; a workload that says so itself is left alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), extend("examples" = [["h1-tls", "h2"]]))]
     pub(crate) protocols: Option<Vec<Protocol>>,
     /// Processors given to each role.
@@ -145,16 +139,13 @@ impl PlanFile {
 
 /// Processors given to each role.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub(crate) struct PinningTable {
     /// The server under test.
-    #[serde(default)]
     pub(crate) server: CpusText,
     /// The load engine.
-    #[serde(default)]
     pub(crate) engine: CpusText,
     /// The upstream behind a proxy.
-    #[serde(default)]
     pub(crate) origin: CpusText,
 }
 
@@ -172,11 +163,9 @@ pub(crate) struct ReferencesTable {
     pub(crate) origin: bool,
     /// The first contender measured a second time, to show what two equal servers differ in;
     /// without it, in plans of six rounds or more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [true]))]
     pub(crate) control: Option<bool>,
     /// Measured time of a trial of a built-in server; without it, the load's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) duration: Option<DurationText>,
 }
 
@@ -186,19 +175,15 @@ pub(crate) struct ReferencesTable {
 #[serde(deny_unknown_fields)]
 pub(crate) struct LoadTable {
     /// Connections; a list makes one load of each. An open loop spreads its requests over them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) clients: Option<ClientsText>,
     /// Requests per second over all connections, sent whatever comes back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0.001, "maximum" = 10_000_000, "examples" = [500]))]
     pub(crate) rate: Option<f64>,
     /// An open loop at this share of the slowest contender's rate in the plan's closed loops, found
     /// in the first round, so that every contender can carry it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0.01, "maximum" = 10, "examples" = [0.5]))]
     pub(crate) capacity_share: Option<f64>,
     /// Gaps between the requests of an open loop; without it, poisson.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["poisson"]))]
     pub(crate) arrival: Option<Arrival>,
     /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3.
@@ -206,21 +191,18 @@ pub(crate) struct LoadTable {
     #[schemars(range(min = 1, max = 1000), extend("examples" = [32]))]
     pub(crate) streams: u32,
     /// End after so many requests, or after `duration`, whichever comes first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [1000]))]
     pub(crate) requests: Option<u64>,
     /// Measured time; at the most, beside `requests`.
     #[serde(default = "default_duration")]
     pub(crate) duration: DurationText,
     /// Time before measuring, under the same load; without it 1s, and none beside `requests`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) warmup: Option<DurationText>,
     /// A request older than this has failed.
     #[serde(default = "default_timeout")]
     pub(crate) timeout: DurationText,
     /// When connections are opened: all before the load begins, or with the first requests.
     /// Without it, first; beside `requests` in a closed loop, as-needed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["first"]))]
     pub(crate) connect: Option<Connect>,
 }

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::check;
 use crate::error::PlanError;
-use crate::nearest::nearest;
 use crate::rules::{self, Fault};
 use crate::source::Source;
 
@@ -136,7 +135,7 @@ fn schema_value() -> &'static serde_json::Value {
 }
 
 /// Hosts, and which role each of them has.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(title = "bakeoff hosts")]
 #[serde(deny_unknown_fields)]
 struct HostsFile {
@@ -149,48 +148,39 @@ struct HostsFile {
 }
 
 /// A host, with one of `ssh`, `netns`, `command` and `kubectl`.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct HostTable {
     /// Alias of your ssh configuration, or USER@HOST. Keys, ports and jumps are those of ssh.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["bench-g1"]))]
     ssh: Option<String>,
     /// Network namespace of this machine, as `ip netns` lists it. Needs root.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["lab1"]))]
     netns: Option<String>,
     /// Command that runs the command behind it on the host, with standard input and output.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), extend("examples" = [["srun", "-w", "n4"]]))]
     command: Option<Vec<String>>,
     /// Pods; each running one that matches is a host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     kubectl: Option<Pods>,
     /// Address or name by which the other hosts reach it. Without it, the host is asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["10.0.1.5"]))]
     address: Option<String>,
     /// Where bakeoff is installed on the host. Without it, it is copied into the user's cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["/usr/local/bin/bakeoff"]))]
     program: Option<String>,
 }
 
 /// Which host does what.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RolesTable {
     /// Where the servers under test run. Without it, `home`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["sut"]))]
     server: Option<String>,
     /// Where the upstream behind proxies runs. Without it, the server's host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["up"]))]
     origin: Option<String>,
     /// Where the load comes from. Without it, `home`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), extend("examples" = [["g1", "g2"]]))]
     generators: Option<Vec<String>>,
 }
@@ -207,11 +197,11 @@ fn host(source: &Source<'_>, name: &str, table: &HostTable) -> Result<Host, Plan
     let mut given = ways.iter().filter(|(_, given)| *given).map(|(key, _)| *key);
     let (first, second) = (given.next(), given.next());
     if let (Some(first), Some(second)) = (first, second) {
-        return Err(PlanError::Conflict {
-            place: at(second),
-            problem: format!("`{first}` and `{second}` are two ways to one host"),
-            fix: "keep one of them".to_owned(),
-        });
+        return Err(Fault::new(
+            format!("`{first}` and `{second}` are two ways to one host"),
+            "keep one of them",
+        )
+        .at(at(second)));
     }
     if (name == HOME) != first.is_none() {
         let (problem, fix) = match first {
@@ -225,11 +215,7 @@ fn host(source: &Source<'_>, name: &str, table: &HostTable) -> Result<Host, Plan
             ),
         };
         let place = at(first.unwrap_or_default());
-        return Err(PlanError::Conflict {
-            place,
-            problem,
-            fix,
-        });
+        return Err(Fault::new(problem, fix).at(place));
     }
     let checked = [
         ("ssh", table.ssh.as_ref()),
@@ -323,13 +309,12 @@ fn roles(source: &Source<'_>, file: &HostsFile) -> Result<HostRoles, PlanError> 
         if known.contains(name) {
             return Ok(());
         }
-        Err(PlanError::UnknownName {
-            place: source.place(&format!("roles.{key}")),
-            what: "host",
-            name: name.clone(),
-            nearest: nearest(name, &known).map(str::to_owned),
-            known: known.clone(),
-        })
+        Err(PlanError::unknown(
+            source.place(&format!("roles.{key}")),
+            "host",
+            name,
+            known.clone(),
+        ))
     };
     let table = &file.roles;
     for (key, name) in [("server", &table.server), ("origin", &table.origin)] {
@@ -337,11 +322,11 @@ fn roles(source: &Source<'_>, file: &HostsFile) -> Result<HostRoles, PlanError> 
         check(key.to_owned(), name)?;
         let way = file.hosts.get(name).map(|host| &host.kubectl);
         if way.is_some_and(Option::is_some) {
-            return Err(PlanError::BadValue {
-                place: source.place(&format!("roles.{key}")),
-                problem: format!("`{name}` may be several pods, and {key} is one host"),
-                fix: "choose another host".to_owned(),
-            });
+            return Err(Fault::new(
+                format!("`{name}` may be several pods, and {key} is one host"),
+                "choose another host",
+            )
+            .at(source.place(&format!("roles.{key}"))));
         }
     }
     let generators = table.generators.clone().unwrap_or_else(|| vec![home()]);

@@ -25,18 +25,13 @@ pub(crate) fn loads(source: &Source<'_>, tables: &[LoadTable]) -> Result<Vec<Loa
         rules::pause("warmup", warmup).map_err(|fault| fault.at(at("warmup")))?;
         rules::length("timeout", table.timeout.0).map_err(|fault| fault.at(at("timeout")))?;
         if table.requests.is_some() && !warmup.is_zero() {
-            return Err(PlanError::Conflict {
-                place: at("warmup"),
-                problem: "`warmup` beside `requests`: the first requests of so many are measured"
-                    .to_owned(),
-                fix: "take one of them out".to_owned(),
-            });
+            return Err(Fault::new(
+                "`warmup` beside `requests`: the first requests of so many are measured",
+                "take one of them out",
+            )
+            .at(at("warmup")));
         }
-        open_loop(table).map_err(|(key, problem, fix)| PlanError::Conflict {
-            place: at(key),
-            problem: problem.to_owned(),
-            fix: fix.to_owned(),
-        })?;
+        open_loop(table).map_err(|(key, problem, fix)| Fault::new(problem, fix).at(at(key)))?;
         for model in models(source, index, table)? {
             let usual = Connect::usual(&model, table.requests.is_some());
             let load = Load {

@@ -374,6 +374,20 @@ pub enum RateShape {
 }
 
 impl Load {
+    /// A load of one stream on each connection, without warm-up: connections come first, and a
+    /// request is given up after ten seconds.
+    pub fn new(model: LoadModel, duration_s: f64) -> Self {
+        Self {
+            model,
+            streams: 1,
+            requests: None,
+            warmup_s: 0.0,
+            duration_s,
+            timeout_s: 10.0,
+            connect: Connect::First,
+        }
+    }
+
     /// Connections that this load holds open.
     pub fn clients(&self) -> u32 {
         match &self.model {

@@ -72,13 +72,10 @@ impl Load {
     /// up.
     pub fn beyond(overload: Overload, step: Duration, patience: Duration) -> Self {
         Self {
-            model: LoadModel::Overload(Box::new(overload)),
-            streams: 1,
-            requests: None,
             warmup_s: 1.0,
-            duration_s: step.as_secs_f64(),
             timeout_s: patience.as_secs_f64(),
             connect: Connect::AsNeeded,
+            ..Self::new(LoadModel::Overload(Box::new(overload)), step.as_secs_f64())
         }
     }
 }
@@ -92,11 +89,11 @@ pub(crate) fn overloads(source: &Source<'_>, file: &PlanFile) -> Result<Vec<Load
     };
     let loads = of_tables(source, &kind, &file.overload, load)?;
     if !(loads.is_empty() || file.load.is_empty() && file.search.is_empty()) {
-        return Err(PlanError::Conflict {
-            place: source.place("overload"),
-            problem: "a plan has one of `[[load]]`, `[[search]]` and `[[overload]]`".to_owned(),
-            fix: "write several plans".to_owned(),
-        });
+        return Err(Fault::new(
+            "a plan has one of `[[load]]`, `[[search]]` and `[[overload]]`",
+            "write several plans",
+        )
+        .at(source.place("overload")));
     }
     Ok(loads)
 }

@@ -9,7 +9,7 @@ use crate::loads::check_streams;
 use crate::model::{Arrival, Load, LoadModel, Plan, Protocol, Workload};
 use crate::order;
 use crate::protocols::{keep_answers, over, rename_answers};
-use crate::rules;
+use crate::rules::{self, Fault};
 
 /// Rounds after which `--until` gives up where nothing else is said.
 const UNTIL_MAX_ROUNDS: u32 = 40;
@@ -148,11 +148,11 @@ impl Plan {
                 max_rounds: max_rounds.unwrap_or(UNTIL_MAX_ROUNDS.max(self.rounds)),
             },
             (None, Some(_)) => {
-                return Err(PlanError::Conflict {
-                    place: flag("max-rounds"),
-                    problem: "it limits nothing without `--until`".to_owned(),
-                    fix: "add `--until 3%`, or write `--rounds`".to_owned(),
-                });
+                return Err(Fault::new(
+                    "it limits nothing without `--until`",
+                    "add `--until 3%`, or write `--rounds`",
+                )
+                .at(flag("max-rounds")));
             }
         };
         rules::until(until, self.rounds).map_err(|fault| fault.at(flag("until")))?;
@@ -242,11 +242,11 @@ impl Plan {
         if open {
             return Ok(());
         }
-        Err(PlanError::Conflict {
-            place: flag("arrival"),
-            problem: "no load of this plan has a rate, so there are no gaps to choose".to_owned(),
-            fix: "add `--rate 500`".to_owned(),
-        })
+        Err(Fault::new(
+            "no load of this plan has a rate, so there are no gaps to choose",
+            "add `--rate 500`",
+        )
+        .at(flag("arrival")))
     }
 
     /// Gives each load each number of clients; loads that were distinguished by clients only
@@ -257,7 +257,7 @@ impl Plan {
             None => loads.append(&mut self.loads),
             Some(list) => {
                 if list.is_empty() {
-                    let fault = rules::Fault::new("the list is empty", "write `--clients 10,200`");
+                    let fault = Fault::new("the list is empty", "write `--clients 10,200`");
                     return Err(fault.at(flag("clients")));
                 }
                 for clients in list {
@@ -305,11 +305,11 @@ fn with_clients(load: &Load, clients: u32) -> Load {
 pub(crate) fn refuse_flags(asked: &[(&str, bool)], problem: &str) -> Result<(), PlanError> {
     match asked.iter().find(|(_, is_asked)| *is_asked) {
         None => Ok(()),
-        Some((name, _)) => Err(PlanError::Conflict {
-            place: flag(name),
-            problem: problem.to_owned(),
-            fix: "take the flag out, or run a plan with `[[load]]`".to_owned(),
-        }),
+        Some((name, _)) => Err(Fault::new(
+            problem,
+            "take the flag out, or run a plan with `[[load]]`",
+        )
+        .at(flag(name))),
     }
 }
 

@@ -96,11 +96,7 @@ fn contradictions(
     replay: &ReplayTable,
 ) -> Result<(), PlanError> {
     let refuse = |key: &str, problem: &str, fix: &str| {
-        Err(PlanError::Conflict {
-            place: around.source.place(&format!("{}{key}", around.path)),
-            problem: problem.to_owned(),
-            fix: fix.to_owned(),
-        })
+        Err(Fault::new(problem, fix).at(around.source.place(&format!("{}{key}", around.path))))
     };
     let said = [
         ("request", !table.request.is_empty()),

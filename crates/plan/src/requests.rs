@@ -56,11 +56,11 @@ pub(crate) fn requests(
         ("expect", table.expect.is_some()),
     ];
     if let Some((key, _)) = own_keys.iter().find(|(_, said)| *said) {
-        return Err(PlanError::Conflict {
-            place: at(key),
-            problem: format!("`{key}` stands beside `[[request]]` tables"),
-            fix: "write it in each of them, or take them out".to_owned(),
-        });
+        return Err(Fault::new(
+            format!("`{key}` stands beside `[[request]]` tables"),
+            "write it in each of them, or take them out",
+        )
+        .at(at(key)));
     }
     if list.len() > REQUESTS_MAX {
         let problem = format!("the workload asks {} requests", list.len());
@@ -372,21 +372,15 @@ fn expected_body(
         return text.map(Content::Text).map_err(|fault| fault.at(place()));
     }
     let known: Vec<String> = around.files.iter().map(|file| file.path.clone()).collect();
-    Err(PlanError::UnknownName {
-        place: place(),
-        what: "`[[file]]`",
-        name: name.clone(),
-        nearest: crate::nearest(name, &known).map(str::to_owned),
-        known,
-    })
+    Err(PlanError::unknown(place(), "`[[file]]`", name, known))
 }
 
 fn beside_another(key: &str, place: Box<Place>) -> PlanError {
-    PlanError::Conflict {
-        place,
-        problem: format!("`{key}` stands beside another body"),
-        fix: "keep one of them".to_owned(),
-    }
+    Fault::new(
+        format!("`{key}` stands beside another body"),
+        "keep one of them",
+    )
+    .at(place)
 }
 
 /// The content that two keys say, one of which must be there.
@@ -403,11 +397,11 @@ pub(crate) fn content(
             kind: table.kind,
             bytes: table.bytes as usize,
         }),
-        (Some(_), Some(_)) => Err(PlanError::Conflict {
-            place: source.place(&format!("{path}generated")),
-            problem: "`text` and `generated` contradict each other".to_owned(),
-            fix: "keep one of them".to_owned(),
-        }),
+        (Some(_), Some(_)) => Err(Fault::new(
+            "`text` and `generated` contradict each other",
+            "keep one of them",
+        )
+        .at(source.place(&format!("{path}generated")))),
         (None, None) => Err(Fault::new(
             "nothing says what the content is",
             format!("write one of `text`, `generated`{others}, such as `text = \"Hello, world!\"`"),

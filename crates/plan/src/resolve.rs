@@ -14,7 +14,6 @@ use crate::error::PlanError;
 use crate::file::{PlanFile, plan_schema_value};
 use crate::loads::{check_shares, check_streams, loads};
 use crate::model::{Pinning, Plan, Protocol, Workload};
-use crate::nearest::nearest;
 use crate::order;
 use crate::overloads::overloads;
 use crate::placeholder::ValueTable;
@@ -226,13 +225,7 @@ fn chosen(
                 let mut known: Vec<String> =
                     own.iter().map(|(own, _)| own.name().to_owned()).collect();
                 known.extend(library.workload_names());
-                PlanError::UnknownName {
-                    place: source.place(&key),
-                    what: "workload",
-                    name: name.clone(),
-                    nearest: nearest(name, &known).map(str::to_owned),
-                    known,
-                }
+                PlanError::unknown(source.place(&key), "workload", name, known)
             })?,
         };
         chosen.push((asked, key));
@@ -316,13 +309,8 @@ mod tests {
         assert!(plan.references.yardstick && plan.references.origin);
         assert_eq!(plan.pinning, Pinning::default());
         let load = Load {
-            model: LoadModel::Closed { clients: 10 },
-            streams: 1,
-            requests: None,
             warmup_s: 1.0,
-            duration_s: 10.0,
-            timeout_s: 10.0,
-            connect: Connect::First,
+            ..Load::new(LoadModel::Closed { clients: 10 }, 10.0)
         };
         assert_eq!(plan.loads, [load]);
         let ServerChoice::Program {

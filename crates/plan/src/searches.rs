@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::error::PlanError;
 use crate::file::{DurationText, PlanFile, SearchTable};
-use crate::model::{Connect, Load, LoadModel, Plan};
+use crate::model::{Load, LoadModel, Plan};
 use crate::overrides::{Overrides, refuse_flags};
 use crate::rules::{self, Fault};
 use crate::search::{GOALS_MAX, Objective, Search, format_errors, goals, parse_errors};
@@ -76,13 +76,8 @@ impl Load {
     /// The load whose rate `search` finds.
     pub fn sought(search: Search, trial: Duration, warmup: Duration) -> Self {
         Self {
-            model: LoadModel::Sought(Box::new(search)),
-            streams: 1,
-            requests: None,
             warmup_s: warmup.as_secs_f64(),
-            duration_s: trial.as_secs_f64(),
-            timeout_s: 10.0,
-            connect: Connect::First,
+            ..Self::new(LoadModel::Sought(Box::new(search)), trial.as_secs_f64())
         }
     }
 }
@@ -129,11 +124,11 @@ pub(crate) fn searches(source: &Source<'_>, file: &PlanFile) -> Result<Vec<Load>
     };
     let loads = of_tables(source, &kind, &file.search, load)?;
     if !loads.is_empty() && !file.load.is_empty() {
-        return Err(PlanError::Conflict {
-            place: source.place("search"),
-            problem: "a plan has `[[load]]` or `[[search]]`, not both".to_owned(),
-            fix: "write two plans".to_owned(),
-        });
+        return Err(Fault::new(
+            "a plan has `[[load]]` or `[[search]]`, not both",
+            "write two plans",
+        )
+        .at(source.place("search")));
     }
     if loads.is_empty() && file.load.is_empty() && file.overload.is_empty() {
         let fault = Fault::new(

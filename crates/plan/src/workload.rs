@@ -15,7 +15,7 @@ use crate::replay::replay;
 use crate::request::Connections;
 use crate::requests::{Surroundings, content, content_keys, requests, values, write_requests};
 use crate::resolve::{Library, NoFiles};
-use crate::rules;
+use crate::rules::{self, Fault};
 use crate::source::Source;
 use crate::variants::Values;
 
@@ -86,13 +86,12 @@ pub(crate) fn resolve_workload(
         }
     };
     if table.proxied && requests.one_answer().is_none() {
-        return Err(PlanError::Conflict {
-            place: at("proxied"),
-            problem: "the upstream behind the server has one answer, and these requests expect \
-                      several"
-                .to_owned(),
-            fix: "expect one status and body of all of them, or make a workload of each".to_owned(),
-        });
+        return Err(Fault::new(
+            "the upstream behind the server has one answer, and these requests expect \
+                      several",
+            "expect one status and body of all of them, or make a workload of each",
+        )
+        .at(at("proxied")));
     }
     let client = client(&surroundings, table.client.as_ref())?;
     let values = values(&surroundings, &requests, &table.values)?;
@@ -125,11 +124,11 @@ fn connections(
         (None | Some(ConnectionsName::KeepAlive), None) => Ok(Connections::KeepAlive),
         (Some(ConnectionsName::New), None) => Ok(Connections::New),
         (None, Some(requests)) => Ok(Connections::Requests(requests)),
-        (Some(_), Some(_)) => Err(PlanError::Conflict {
-            place: source.place(&format!("{path}requests_per_connection")),
-            problem: "`connections` and `requests_per_connection` contradict each other".to_owned(),
-            fix: "keep one of them".to_owned(),
-        }),
+        (Some(_), Some(_)) => Err(Fault::new(
+            "`connections` and `requests_per_connection` contradict each other",
+            "keep one of them",
+        )
+        .at(source.place(&format!("{path}requests_per_connection")))),
     }
 }
 
@@ -143,12 +142,11 @@ fn origin(
         return Ok(None);
     };
     if !table.proxied {
-        return Err(PlanError::Conflict {
-            place: source.place(&format!("{path}origin")),
-            problem: "`origin` asks something of an upstream that this workload does not have"
-                .to_owned(),
-            fix: "write `proxied = true`, or take `origin` out".to_owned(),
-        });
+        return Err(Fault::new(
+            "`origin` asks something of an upstream that this workload does not have",
+            "write `proxied = true`, or take `origin` out",
+        )
+        .at(source.place(&format!("{path}origin"))));
     }
     resolve_demand(source, &format!("{path}origin."), origin).map(Some)
 }
@@ -166,11 +164,11 @@ fn protocols(
             check_each(source, &format!("{path}protocols"), each)?;
             Ok((Protocol::H1, Over::Each(each.clone())))
         }
-        (Some(_), Some(_)) => Err(PlanError::Conflict {
-            place: source.place(&format!("{path}protocols")),
-            problem: "`protocol` and `protocols` contradict each other".to_owned(),
-            fix: "keep one of them".to_owned(),
-        }),
+        (Some(_), Some(_)) => Err(Fault::new(
+            "`protocol` and `protocols` contradict each other",
+            "keep one of them",
+        )
+        .at(source.place(&format!("{path}protocols")))),
     }
 }
 

@@ -18,26 +18,21 @@ pub(crate) struct ContenderTable {
     pub(crate) name: String,
     /// Folder in `servers/` that says how this program is run; or write `command`,
     /// `url`, `image` or `compose`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["nginx"]))]
     pub(crate) server: Option<String>,
     /// Version that must be found, by dotted part: `1.22` accepts `1.22.1`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["1.22"]))]
     pub(crate) version: Option<String>,
     /// Makes one contender for each of these versions, named `NAME-VERSION`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), extend("examples" = [["2.8.4", "2.11.7"]]))]
     pub(crate) versions: Option<Vec<String>>,
     /// Program to run instead of the one on the search path.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["/opt/nginx/sbin/nginx"]))]
     pub(crate) binary: Option<String>,
     /// A variant of the server's templates, or a file of your own: what has a slash or a dot
     /// in it is a file, relative to the plan's folder. Without it, `default`. For `image` it is a
     /// file that is mounted read only where the server's folder says, or in `FILE:/PATH` at
     /// `/PATH`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["default"]))]
     pub(crate) config: Option<String>,
     /// Values for the template's variables.
@@ -48,25 +43,21 @@ pub(crate) struct ContenderTable {
     #[schemars(extend("examples" = ["ecdsa-p256"]))]
     pub(crate) certificate: CertificateKey,
     /// Name that it is asked by, in `Host` and over TLS in SNI; without it, its address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["www.example.com"]))]
     pub(crate) host: Option<String>,
     /// Texts to change in a configuration file of your own and in what it takes in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) replace: Vec<Replacement>,
     /// URL that is answered already; nothing is started or stopped. Requests go below its path.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["http://127.0.0.1:9001/"]))]
     pub(crate) url: Option<String>,
     /// Command line that starts a server, in the foreground: `{port}` is the port that it is to
     /// use, also in `PORT` of its environment. `{root}` is a folder with the workload's files,
     /// and `{origin}` the address of the upstream.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["node app.js"]))]
     pub(crate) command: Option<String>,
     /// Image of a container, as podman or docker names it. It is measured from inside its own
     /// network, so that no port has to be published.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["nginx:1.28"]))]
     pub(crate) image: Option<String>,
     /// Arguments of `image` in place of its own.
@@ -75,16 +66,13 @@ pub(crate) struct ContenderTable {
     pub(crate) args: Vec<String>,
     /// Compose file, relative to the plan's folder. All of its services are started, and `service`
     /// is measured; no port has to be published.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["compose.yaml"]))]
     pub(crate) compose: Option<String>,
     /// Service of `compose` that is measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["proxy"]))]
     pub(crate) service: Option<String>,
     /// Port in the container that is asked; without it, that of the protocol, 80 or 443, or
     /// another one that the server listens on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), extend("examples" = [8080]))]
     pub(crate) port: Option<u16>,
     /// Commands that run to their end before each trial.
@@ -96,19 +84,15 @@ pub(crate) struct ContenderTable {
     pub(crate) env: BTreeMap<String, String>,
     /// Working folder of `command` and `fresh`, relative to the plan's folder; without it, that
     /// one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["app"]))]
     pub(crate) folder: Option<String>,
     /// When `command`, `image` or `service` counts as started; without it, when it answers the
     /// workload.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ready: Option<ReadyTable>,
     /// How `command` is asked to end; without it, by TERM, and by force after 2s.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<StopTable>,
     /// User of this machine that the server runs as where bakeoff runs as root, in place of the
     /// user behind sudo or `nobody`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["root"]))]
     pub(crate) user: Option<String>,
     /// What it may use at the most, its processes together; the kernel holds it to that.
@@ -138,11 +122,9 @@ pub(crate) struct LimitsTable {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadyTable {
     /// Request target that is asked; without it, that of the workload.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["/health"]))]
     pub(crate) path: Option<String>,
     /// Status that it must have; without it, any below 500.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 200, max = 599), extend("examples" = [200]))]
     pub(crate) status: Option<u16>,
 }
@@ -175,16 +157,13 @@ pub(crate) struct OwnAnswerTable {
     #[schemars(range(min = 100, max = 599), extend("examples" = [200]))]
     pub(crate) status: u16,
     /// Length of the body as sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0, "maximum" = 9_007_199_254_740_991_i64, "examples" = [4608]))]
     pub(crate) bytes: Option<u64>,
     /// SHA-256 of the body as sent, in hex.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" =
         ["315f5bdb76d078c43b8ac0064e4a0164612b1fce77c869345bfc94c75894edd3"]))]
     pub(crate) sha256: Option<String>,
     /// What stays of a body that changes from answer to answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) changing: Option<ChangingTable>,
 }
 
@@ -193,11 +172,9 @@ pub(crate) struct OwnAnswerTable {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChangingTable {
     /// Shortest and longest length that was seen; without it, no length is compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [[4608, 4611]]))]
     pub(crate) bytes: Option<[u64; 2]>,
     /// SHA-256 of what stayed the same, in hex.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" =
         ["315f5bdb76d078c43b8ac0064e4a0164612b1fce77c869345bfc94c75894edd3"]))]
     pub(crate) rest_sha256: Option<String>,

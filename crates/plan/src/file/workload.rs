@@ -21,57 +21,45 @@ pub(crate) struct WorkloadFile {
     #[schemars(extend("examples" = ["A small page from disk."]))]
     pub(crate) description: String,
     /// What a server's configuration template is chosen by; without it, the name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["html-small"]))]
     pub(crate) template: Option<String>,
     /// How requests travel; without it, as the plan's `protocols` say, or else h1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["h2"]))]
     pub(crate) protocol: Option<Protocol>,
     /// Makes one workload for each: `NAME` over h1, `NAME-PROTOCOL` over another.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), extend("examples" = [["h1-tls", "h2"]]))]
     pub(crate) protocols: Option<Vec<Protocol>>,
     /// Request method; without it, GET.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["GET"]))]
     pub(crate) method: Option<String>,
     /// Request target; without it, `/`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["/index.html"]))]
     pub(crate) path: Option<String>,
     /// Request headers besides `Host`, each as `Name: value`, or as a table that says whether the
     /// value is secret.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [["Accept: text/html"]]))]
     pub(crate) headers: Option<Vec<HeaderText>>,
     /// Whether connections are kept for many requests, or made anew for each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["keep-alive"]))]
     pub(crate) connections: Option<ConnectionsName>,
     /// Close a connection after so many requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [100]))]
     pub(crate) requests_per_connection: Option<u32>,
     /// How clients set their connections up: certificate, resumption, 0-RTT, PROXY header.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) client: Option<ClientTable>,
     /// Whether the answer comes from the built-in upstream behind the server.
     #[serde(default)]
     #[schemars(extend("examples" = [true]))]
     pub(crate) proxied: bool,
     /// What is wanted of that upstream: delays, errors, a limit of workers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) origin: Option<OriginTable>,
     /// What a right answer is; in each `[[request]]`, where there are several. Without it, what
     /// the contenders answer first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expect: Option<ExpectTable>,
     /// Requests by weight, instead of the one that `method`, `path`, `headers` and `expect` are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) request: Vec<RequestTable>,
     /// Requests by weight, as often as they came in a log.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) replay: Option<ReplayTable>,
     /// Values for placeholders such as `{csv users.csv name}`, in place of the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -112,10 +100,8 @@ pub(crate) struct RequestTable {
     #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [10]))]
     pub(crate) weight: u32,
     /// What is sent with it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) body: Option<BodyTable>,
     /// What a right answer is; without it, what the contenders answer first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expect: Option<ExpectTable>,
 }
 
@@ -125,11 +111,9 @@ pub(crate) struct RequestTable {
 pub(crate) struct ClientTable {
     /// PEM file with a certificate that clients show, and with its key where `key` names no other;
     /// relative to the folder of the file that this stands in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["client.pem"]))]
     pub(crate) certificate: Option<String>,
     /// PEM file with the key of `certificate`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["client.key"]))]
     pub(crate) key: Option<String>,
     /// Whether a new connection resumes an earlier one's session.
@@ -142,7 +126,6 @@ pub(crate) struct ClientTable {
     #[schemars(extend("examples" = [true]))]
     pub(crate) early_data: bool,
     /// Version of the PROXY protocol's header that begins a connection; without it, none is sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["v1"]))]
     pub(crate) proxy_protocol: Option<ProxyVersion>,
 }
@@ -167,14 +150,11 @@ pub(crate) struct ValuesTable {
 #[serde(deny_unknown_fields)]
 pub(crate) struct BodyTable {
     /// This text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["name=value"]))]
     pub(crate) text: Option<String>,
     /// Generated content.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) generated: Option<GeneratedTable>,
     /// A file of UTF-8 text, relative to the folder of the file that this stands in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["form.json"]))]
     pub(crate) file: Option<String>,
     /// Send it in chunks instead of with a `Content-Length`; only over HTTP/1.1.
@@ -197,28 +177,22 @@ pub(crate) struct ExpectTable {
     #[schemars(extend("examples" = ["gzip"]))]
     pub(crate) encoding: Encoding,
     /// This body.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["Hello, world!"]))]
     pub(crate) text: Option<String>,
     /// A generated body.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) generated: Option<GeneratedTable>,
     /// The content of this `[[file]]`, or of a file of UTF-8 text of your own, relative to the
     /// folder of the file that this stands in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["index.html"]))]
     pub(crate) file: Option<String>,
     /// Any body will do, and only the status is asked; or what the contenders answer first is
     /// right, whatever its status.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["any"]))]
     pub(crate) body: Option<AnyBody>,
     /// Length of the body as sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0, "maximum" = 9_007_199_254_740_991_i64, "examples" = [4608]))]
     pub(crate) bytes: Option<u64>,
     /// SHA-256 of the body as sent, in hex.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" =
         ["315f5bdb76d078c43b8ac0064e4a0164612b1fce77c869345bfc94c75894edd3"]))]
     pub(crate) sha256: Option<String>,
@@ -250,7 +224,6 @@ pub(crate) struct ReplayTable {
     pub(crate) requests: u32,
     /// The host whose requests are replayed, where the format has it; else the first of an HTTP
     /// Archive, and the one that was asked most in Caddy's log.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["www.example.com"]))]
     pub(crate) host: Option<String>,
     /// Where the right answers come from.
@@ -300,11 +273,9 @@ pub(crate) struct ServedFileTable {
     #[schemars(extend("examples" = ["index.html"]))]
     pub(crate) path: String,
     /// This content.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["Hello, world!"]))]
     pub(crate) text: Option<String>,
     /// Generated content.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) generated: Option<GeneratedTable>,
 }
 
