@@ -76,13 +76,11 @@ fn load(address: &str, count: u64) -> Result<(), Box<dyn Error>> {
             weight: 1,
         }],
         load: Load {
-            model: LoadModel::Closed { clients: CLIENTS },
-            streams: 1,
-            requests: None,
-            warmup_s: 0.0,
-            duration_s: AT_MOST.as_secs_f64(),
-            timeout_s: 10.0,
             connect: Connect::AsNeeded,
+            ..Load::new(
+                LoadModel::Closed { clients: CLIENTS },
+                AT_MOST.as_secs_f64(),
+            )
         },
         shape: RateShape::Level,
         count: Some(count),

@@ -41,17 +41,16 @@ pub(crate) fn check_before(
             (When::Before, ANSWER_LIMIT),
         )?;
         if let Some(answer) = record.answers.last().filter(|answer| !answer.right) {
-            return Err(TrialEnd::Failed {
-                step: Step::Start,
-                cause: format!(
+            return Err(TrialEnd::failed(
+                Step::Start,
+                format!(
                     "the answer to `{}` is wrong: status {} and {} bytes, expected {}",
                     request.name(),
                     answer.status,
                     answer.body_bytes,
                     expected_text(request)
                 ),
-                message: None,
-            });
+            ));
         }
         if is_kept(request) {
             encoded.insert(index, body);
@@ -93,11 +92,7 @@ pub(crate) fn check_after(
             }
             // Each request would fail at once, and say nothing about the server.
             if let Some(cause) = contestant.lost() {
-                return Some(TrialEnd::Failed {
-                    step: Step::CheckAgain,
-                    cause,
-                    message: None,
-                });
+                return Some(TrialEnd::failed(Step::CheckAgain, cause));
             }
             if setting.stop.load(Ordering::Relaxed) {
                 return Some(failed);

@@ -314,17 +314,16 @@ fn refusal(name: &str, before: Option<u16>, check: &AnswerCheck) -> Option<Strin
 }
 
 fn wrong(request: &Request, fetched: &Fetched) -> TrialEnd {
-    TrialEnd::Failed {
-        step: Step::Start,
-        cause: format!(
+    TrialEnd::failed(
+        Step::Start,
+        format!(
             "the answer to `{}` is wrong: status {} and {} bytes, expected status {}",
             request.name(),
             fetched.check.status,
             fetched.check.body_bytes,
             request.expect.status
         ),
-        message: None,
-    }
+    )
 }
 
 #[cfg(test)]

@@ -121,13 +121,7 @@ impl Invented {
         let failed = fate.fails.clone();
         unsupported
             .map(|reason| TrialEnd::Unsupported { reason })
-            .or_else(|| {
-                failed.map(|cause| TrialEnd::Failed {
-                    step: Step::Start,
-                    cause,
-                    message: None,
-                })
-            })
+            .or_else(|| failed.map(|cause| TrialEnd::failed(Step::Start, cause)))
     }
 }
 

@@ -110,11 +110,7 @@ impl Measured {
             usage: Usage::default(),
             origin: None,
             warnings: Vec::new(),
-            end: Some(TrialEnd::Failed {
-                step,
-                cause,
-                message: None,
-            }),
+            end: Some(TrialEnd::failed(step, cause)),
             away: None,
         }
     }
@@ -290,10 +286,8 @@ impl Watch {
             failed,
             away,
         } = self.load.finish();
-        let failure = failed.map(|cause| TrialEnd::Failed {
-            step: Step::Measure,
-            cause: format!("the load engine failed: {cause}"),
-            message: None,
+        let failure = failed.map(|cause| {
+            TrialEnd::failed(Step::Measure, format!("the load engine failed: {cause}"))
         });
         let died = self.died.map(|death| TrialEnd::Failed {
             step: death.step,

@@ -88,11 +88,7 @@ impl Programs {
         };
         fixed
             .check(stage, contender)
-            .map_err(|changed| TrialEnd::Failed {
-                step: Step::Prepare,
-                cause: changed.to_string(),
-                message: None,
-            })?;
+            .map_err(|changed| TrialEnd::failed(Step::Prepare, changed.to_string()))?;
         Ok(with_program(contender, &fixed.path))
     }
 

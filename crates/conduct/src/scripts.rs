@@ -83,11 +83,7 @@ pub(crate) fn gone() -> LostHost {
 
 /// How trials end whose server would start here.
 pub(crate) fn failed() -> TrialEnd {
-    TrialEnd::Failed {
-        step: Step::Start,
-        cause: "it is a script".to_owned(),
-        message: None,
-    }
+    TrialEnd::failed(Step::Start, "it is a script")
 }
 
 /// A plan that comes with bakeoff.

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use bakeoff_origin::Counts;
-use bakeoff_plan::{ServerChoice, Trial};
+use bakeoff_plan::Trial;
 use bakeoff_record::{
-    ContenderKind, Hosts, LostHost, ServerFacts, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd,
-    TrialRecord, UpstreamWork, Usage,
+    ContenderKind, Hosts, LostHost, ServerFacts, Step, StepTime, StopFacts, TrialEnd, TrialRecord,
+    UpstreamWork, Usage,
 };
 
 use crate::ConductError;
@@ -321,11 +321,7 @@ fn with_memory(mut end: TrialEnd, trial: &Trial, usage: &Usage) -> TrialEnd {
 
 /// The end of a trial whose origin could not be given an order.
 fn unled(error: &str) -> TrialEnd {
-    TrialEnd::Failed {
-        step: Step::Origin,
-        cause: format!("failed to {error}"),
-        message: None,
-    }
+    TrialEnd::failed(Step::Origin, format!("failed to {error}"))
 }
 
 fn keep_stop(record: &mut TrialRecord, facts: Option<StopFacts>) {
@@ -337,38 +333,9 @@ fn keep_stop(record: &mut TrialRecord, facts: Option<StopFacts>) {
 /// A record with nothing measured yet.
 pub(crate) fn blank(trial: &Trial, roles: &Roles, clock: &Clock) -> TrialRecord {
     TrialRecord {
-        schema: TRIAL_SCHEMA.to_owned(),
-        id: trial.id.clone(),
-        index: trial.index,
-        round: trial.round,
-        attempt: trial.attempt,
-        disturbed: Vec::new(),
-        doubted: None,
-        contender: trial.contender.name.clone(),
-        kind: match trial.contender.server {
-            ServerChoice::Yardstick => ContenderKind::Yardstick,
-            ServerChoice::Origin => ContenderKind::Origin,
-            _ if trial.is_control => ContenderKind::Control,
-            ServerChoice::Program { .. }
-            | ServerChoice::Command(_)
-            | ServerChoice::Url(_)
-            | ServerChoice::Container(_) => ContenderKind::Contender,
-        },
-        workload: trial.workload.name.clone(),
-        load: trial.load.clone(),
-        load_name: trial.load_name.clone(),
         started_at: clock.timestamp().to_string(),
-        steps: Vec::new(),
-        warnings: Vec::new(),
-        hosts: None,
-        end: TrialEnd::Interrupted,
-        server: None,
         pinned: roles.pinned.clone(),
-        result: None,
-        usage: Usage::default(),
-        origin: None,
-        answers: Vec::new(),
-        work: None,
+        ..TrialRecord::of(trial)
     }
 }
 

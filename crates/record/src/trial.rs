@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use bakeoff_plan::{Limits, Load};
+use bakeoff_plan::{Limits, Load, ServerChoice, Trial};
 use serde::{Deserialize, Serialize};
 
 use crate::disturbed::Disturbance;
@@ -79,6 +79,49 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
+    /// A trial that was begun, and of which nothing is known yet.
+    pub fn of(trial: &Trial) -> Self {
+        let (contender, workload) = (&trial.contender.name, &trial.workload.name);
+        Self {
+            index: trial.index,
+            round: trial.round,
+            attempt: trial.attempt,
+            kind: ContenderKind::of(trial),
+            load_name: trial.load_name.clone(),
+            ..Self::begun(&trial.id, contender, workload, trial.load.clone())
+        }
+    }
+
+    /// The same of a contender's first trial, by its names.
+    pub fn begun(id: &str, contender: &str, workload: &str, load: Load) -> Self {
+        Self {
+            schema: TRIAL_SCHEMA.to_owned(),
+            id: id.to_owned(),
+            index: 0,
+            round: 1,
+            attempt: 1,
+            disturbed: Vec::new(),
+            doubted: None,
+            contender: contender.to_owned(),
+            kind: ContenderKind::Contender,
+            workload: workload.to_owned(),
+            load,
+            load_name: None,
+            started_at: String::new(),
+            steps: Vec::new(),
+            warnings: Vec::new(),
+            hosts: None,
+            end: TrialEnd::Interrupted,
+            server: None,
+            pinned: Pinned::default(),
+            result: None,
+            usage: Usage::default(),
+            origin: None,
+            answers: Vec::new(),
+            work: None,
+        }
+    }
+
     /// Whether something disturbed it.
     pub fn is_disturbed(&self) -> bool {
         !self.disturbed.is_empty()
@@ -145,6 +188,17 @@ pub enum ContenderKind {
     Origin,
 }
 
+impl ContenderKind {
+    fn of(trial: &Trial) -> Self {
+        match trial.contender.server {
+            ServerChoice::Yardstick => Self::Yardstick,
+            ServerChoice::Origin => Self::Origin,
+            _ if trial.is_control => Self::Control,
+            _ => Self::Contender,
+        }
+    }
+}
+
 /// How a trial ended.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -175,6 +229,17 @@ pub enum TrialEnd {
     /// Stopped by the user, or not begun because a host was lost and cannot be reached again. A
     /// window cut short is not kept.
     Interrupted,
+}
+
+impl TrialEnd {
+    /// It failed at a step, without a word of the server.
+    pub fn failed(step: Step, cause: impl Into<String>) -> Self {
+        Self::Failed {
+            step,
+            cause: cause.into(),
+            message: None,
+        }
+    }
 }
 
 /// Steps of a trial, in order.

@@ -323,11 +323,8 @@ pub(crate) fn fitted(points: &[(f64, f64)]) -> Option<Backlog> {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_plan::{Arrival, Connect, Load, LoadModel};
-    use bakeoff_record::{
-        ContenderKind, Disturbance, DuePart, Hosts, Interval, LostHost, Pinned, ScheduleKept, Step,
-        TRIAL_SCHEMA, Usage,
-    };
+    use bakeoff_plan::{Arrival, Load, LoadModel};
+    use bakeoff_record::{Disturbance, DuePart, Hosts, Interval, LostHost, ScheduleKept, Step};
 
     use super::*;
 
@@ -354,17 +351,15 @@ mod tests {
     /// An open loop of one second.
     fn open_load(rate_per_s: f64, clients: u32) -> Load {
         Load {
-            model: LoadModel::Open {
-                rate_per_s,
-                arrival: Arrival::Constant,
-                clients,
-            },
-            streams: 1,
-            requests: None,
-            warmup_s: 0.0,
-            duration_s: 1.0,
             timeout_s: 5.0,
-            connect: Connect::First,
+            ..Load::new(
+                LoadModel::Open {
+                    rate_per_s,
+                    arrival: Arrival::Constant,
+                    clients,
+                },
+                1.0,
+            )
         }
     }
 
@@ -372,39 +367,15 @@ mod tests {
     fn record(end: TrialEnd, is_measured: bool) -> TrialRecord {
         let load = open_load(10.0, 1);
         TrialRecord {
-            schema: TRIAL_SCHEMA.to_owned(),
-            id: "n1".to_owned(),
-            index: 0,
-            round: 1,
-            attempt: 1,
-            disturbed: Vec::new(),
-            doubted: None,
-            contender: "a".to_owned(),
-            kind: ContenderKind::Contender,
-            workload: "w".to_owned(),
-            load: load.clone(),
             load_name: Some(LABEL.to_owned()),
-            started_at: String::new(),
-            steps: Vec::new(),
-            warnings: Vec::new(),
-            hosts: None,
             end,
-            server: None,
-            pinned: Pinned::default(),
-            result: is_measured.then(|| LoadResult::empty(load, 1.0)),
-            usage: Usage::default(),
-            origin: None,
-            answers: Vec::new(),
-            work: None,
+            result: is_measured.then(|| LoadResult::empty(load.clone(), 1.0)),
+            ..TrialRecord::begun("n1", "a", "w", load)
         }
     }
 
     fn failed(step: Step, cause: &str) -> TrialEnd {
-        TrialEnd::Failed {
-            step,
-            cause: cause.to_owned(),
-            message: None,
-        }
+        TrialEnd::failed(step, cause)
     }
 
     #[test]

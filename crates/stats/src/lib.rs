@@ -48,5 +48,5 @@ pub use ratio::{ERROR_SHARE_APART, ratio_over_rounds};
 pub use shape::{Modes, modes, neighbour_correlation, rounds_dependent};
 pub use steady::{Better, Class as SteadyClass, SERIES_MIN, Segment, Steady, changes, steady};
 pub use student::{student_point, student_tail};
-pub use usage::{engine_tree, memory_peak, origin_tree, server_tree, window_cores};
+pub use usage::{memory_peak, origin_tree, server_tree, window_cores};
 pub use walsh::{signed_rank, walsh, walsh_rank};

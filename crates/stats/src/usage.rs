@@ -18,11 +18,6 @@ pub fn origin_tree(usage: &Usage) -> Option<&TreeUsage> {
     tree(usage, Role::Origin)
 }
 
-/// bakeoff's own process.
-pub fn engine_tree(usage: &Usage) -> Option<&TreeUsage> {
-    tree(usage, Role::Engine)
-}
-
 fn tree(usage: &Usage, role: Role) -> Option<&TreeUsage> {
     usage.trees.iter().find(|tree| tree.role == role)
 }

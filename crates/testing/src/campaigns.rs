@@ -200,11 +200,10 @@ pub fn fail(record: &mut Record, contender: &str) {
     let trials = record.trials.iter_mut();
     for trial in trials.filter(|it| it.contender == contender) {
         unmeasured(trial);
-        trial.end = TrialEnd::Failed {
-            step: Step::Start,
-            cause: "the server ended with exit status 1 before it answered".into(),
-            message: None,
-        };
+        trial.end = TrialEnd::failed(
+            Step::Start,
+            "the server ended with exit status 1 before it answered",
+        );
     }
 }
 

@@ -16,14 +16,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Arrival, CertificateKey, ConfigSource, Connect, Connections, Contender, Content, ContentKind,
-    Encoding, Expected, Load, LoadModel, Pinning, Plan, Protocol, References, Request, ServedFile,
+    Arrival, CertificateKey, ConfigSource, Connections, Contender, Content, ContentKind, Encoding,
+    Expected, Load, LoadModel, Pinning, Plan, Protocol, References, Request, ServedFile,
     ServerChoice, Workload,
 };
 use bakeoff_record::{
     AnswerCheck, ConfigFile, ContenderKind, HeaderBytes, Histogram, MACHINE_SCHEMA, Machine,
     MachineSettings, Negotiated, OriginCounts, Pinned, Record, ServerFacts, Step, StepTime,
-    StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, Warning, When,
+    StopFacts, TrialEnd, TrialRecord, Warning, When,
 };
 
 pub use campaigns::{answer_late, campaign, fail, large, measure_links, slow_down, waver};
@@ -252,13 +252,8 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
 
 fn load(clients: u32) -> Load {
     Load {
-        model: LoadModel::Closed { clients },
-        streams: 1,
-        requests: None,
         warmup_s: 1.0,
-        duration_s: MEASURED_S,
-        timeout_s: 10.0,
-        connect: Connect::First,
+        ..Load::new(LoadModel::Closed { clients }, MEASURED_S)
     }
 }
 
@@ -401,7 +396,7 @@ fn measured(
     shape: &Shape,
     seed: u64,
 ) -> TrialRecord {
-    let label = load.label();
+    let id = format!("r{round}-{contender}-{}-{}", workload.name, load.label());
     let result = traffic::result(load, shape, seed);
     let origin = workload.proxied.then(|| OriginCounts {
         requests: result.requests.completed,
@@ -412,18 +407,7 @@ fn measured(
         ..OriginCounts::default()
     });
     TrialRecord {
-        attempt: 1,
-        disturbed: Vec::new(),
-        doubted: None,
-        load_name: None,
-        schema: TRIAL_SCHEMA.into(),
-        id: format!("r{round}-{contender}-{}-{label}", workload.name),
-        index: 0,
         round,
-        contender: contender.into(),
-        kind: ContenderKind::Contender,
-        workload: workload.name.clone(),
-        load: load.clone(),
         started_at: format!("2026-11-21T04:0{}:00Z", round % 10),
         steps: steps(),
         warnings: vec![Warning {
@@ -431,9 +415,7 @@ fn measured(
             text: "server and origin share processor 0".into(),
             hint: "use a machine with at least 3 processors".into(),
         }],
-        hosts: None,
         end: TrialEnd::Measured,
-        server: None,
         pinned: Pinned {
             server: vec![0],
             engine: vec![1],
@@ -443,7 +425,7 @@ fn measured(
         result: Some(result),
         origin,
         answers: [When::Before, When::After].map(answer).to_vec(),
-        work: None,
+        ..TrialRecord::begun(&id, contender, &workload.name, load.clone())
     }
 }
 

@@ -485,7 +485,7 @@ fn softnet(usage: &Usage, measured_s: f64) -> Softnet {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_plan::{Connect, Load, LoadModel};
+    use bakeoff_plan::{Load, LoadModel};
     use bakeoff_record::{Histogram, LoadResult};
 
     use super::*;
@@ -494,13 +494,8 @@ mod tests {
     /// twice the median latency.
     fn hosts(generators: &[&str], links: &[&str]) -> Hosts {
         let load = Load {
-            model: LoadModel::Closed { clients: 1 },
-            connect: Connect::First,
-            streams: 1,
-            requests: None,
-            warmup_s: 0.0,
-            duration_s: 1.0,
             timeout_s: 1.0,
+            ..Load::new(LoadModel::Closed { clients: 1 }, 1.0)
         };
         let mut result = LoadResult::empty(load, 1.0);
         result.latency = Histogram::new();

@@ -23,11 +23,7 @@ fn held(condition: &str, rounds: usize, change: fn(&mut TrialRecord)) -> Held {
 }
 
 fn fail(trial: &mut TrialRecord, step: Step, cause: &str) {
-    trial.end = TrialEnd::Failed {
-        step,
-        cause: cause.to_owned(),
-        message: None,
-    };
+    trial.end = TrialEnd::failed(step, cause);
 }
 
 fn die(trial: &mut TrialRecord) {

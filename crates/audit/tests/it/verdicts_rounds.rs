@@ -259,11 +259,10 @@ fn rounds_in_which_nothing_ended_are_not_outvoted() {
 
 /// Lets a server die under load.
 fn kill(trial: &mut TrialRecord) {
-    trial.end = TrialEnd::Failed {
-        step: Step::Measure,
-        cause: "the server died under load: killed by signal 9".into(),
-        message: None,
-    };
+    trial.end = TrialEnd::failed(
+        Step::Measure,
+        "the server died under load: killed by signal 9",
+    );
 }
 
 #[test]

@@ -2,8 +2,7 @@ use std::path::Path;
 
 use bakeoff_plan::{Builtin, parse};
 use bakeoff_record::{
-    ContenderKind, DuePart, EngineUsage, Histogram, Interval, LoadResult, Pinned, ScheduleKept,
-    StepTime, TRIAL_SCHEMA, TrialEnd, Usage,
+    DuePart, EngineUsage, Histogram, Interval, LoadResult, ScheduleKept, StepTime, TrialEnd,
 };
 
 use super::*;
@@ -64,33 +63,10 @@ fn record(trial: &Trial, capacity: f64) -> TrialRecord {
         took_s: load.duration_s + 1.5,
     };
     TrialRecord {
-        schema: TRIAL_SCHEMA.to_owned(),
-        id: trial.id.clone(),
-        index: trial.index,
-        round: trial.round,
-        attempt: trial.attempt,
-        disturbed: Vec::new(),
-        doubted: None,
-        contender: trial.contender.name.clone(),
-        kind: match trial.contender.server {
-            ServerChoice::Yardstick => ContenderKind::Yardstick,
-            _ => ContenderKind::Contender,
-        },
-        workload: trial.workload.name.clone(),
-        load: load.clone(),
-        load_name: trial.load_name.clone(),
         steps: vec![step],
-        started_at: String::new(),
-        warnings: Vec::new(),
-        hosts: None,
         end: TrialEnd::Measured,
-        server: None,
-        pinned: Pinned::default(),
         result: Some(result),
-        usage: Usage::default(),
-        origin: None,
-        answers: Vec::new(),
-        work: None,
+        ..TrialRecord::of(trial)
     }
 }
 
@@ -196,11 +172,7 @@ fn a_contender_that_was_given_up_is_asked_again_on_resume() {
         assert!(records.len() < 100, "it gives up");
         let mut record = record(&trial, capacity(&trial));
         if records.len() > 30 {
-            record.end = TrialEnd::Failed {
-                step: bakeoff_record::Step::Start,
-                cause: "host sut was lost".to_owned(),
-                message: None,
-            };
+            record.end = TrialEnd::failed(bakeoff_record::Step::Start, "host sut was lost");
         }
         records.push(record);
     }

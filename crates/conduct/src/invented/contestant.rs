@@ -142,11 +142,7 @@ impl Staged for Contestant {
         } else {
             return Ok(self.server.answered(request, protocol, when));
         };
-        Err(TrialEnd::Failed {
-            step: Step::CheckAgain,
-            cause: cause.to_owned(),
-            message: None,
-        })
+        Err(TrialEnd::failed(Step::CheckAgain, cause))
     }
 
     fn observe(&self, workload: &Workload, requests: u32) -> Work {

@@ -77,11 +77,7 @@ impl Staged for Scripted {
         if self.answers {
             return Ok(right());
         }
-        Err(TrialEnd::Failed {
-            step: Step::CheckAgain,
-            cause: "nothing came".to_owned(),
-            message: None,
-        })
+        Err(TrialEnd::failed(Step::CheckAgain, "nothing came"))
     }
 
     fn observe(&self, _: &Workload, _: u32) -> Work {

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use bakeoff_plan::{Builtin, parse};
-use bakeoff_record::{ContenderKind, LoadResult, Pinned, Step, TRIAL_SCHEMA, Usage};
+use bakeoff_record::{LoadResult, Step};
 
 use super::*;
 
@@ -21,30 +21,9 @@ fn record(trial: &Trial, ok_per_s: f64) -> TrialRecord {
     let mut result = LoadResult::empty(load.clone(), load.duration_s);
     result.requests.ok = (ok_per_s * load.duration_s) as u64;
     TrialRecord {
-        schema: TRIAL_SCHEMA.to_owned(),
-        id: trial.id.clone(),
-        index: trial.index,
-        round: trial.round,
-        attempt: trial.attempt,
-        disturbed: Vec::new(),
-        doubted: None,
-        contender: trial.contender.name.clone(),
-        kind: ContenderKind::Contender,
-        workload: trial.workload.name.clone(),
-        load,
-        load_name: trial.load_name.clone(),
-        started_at: String::new(),
-        steps: Vec::new(),
-        warnings: Vec::new(),
-        hosts: None,
         end: TrialEnd::Measured,
-        server: None,
-        pinned: Pinned::default(),
         result: Some(result),
-        usage: Usage::default(),
-        origin: None,
-        answers: Vec::new(),
-        work: None,
+        ..TrialRecord::of(trial)
     }
 }
 
@@ -132,11 +111,7 @@ fn without_a_capacity_there_is_no_ramp_for_that_contender() {
         let dead = trial.contender.name == "fast";
         let mut record = record(&trial, if dead { 0.0 } else { 500.0 });
         if dead {
-            record.end = TrialEnd::Failed {
-                step: Step::Start,
-                cause: "it did not answer".to_owned(),
-                message: None,
-            };
+            record.end = TrialEnd::failed(Step::Start, "it did not answer");
         }
         records.push(record);
     }
@@ -147,11 +122,7 @@ fn without_a_capacity_there_is_no_ramp_for_that_contender() {
 
 fn lost(trial: &Trial) -> TrialRecord {
     let mut record = record(trial, 1.0);
-    record.end = TrialEnd::Failed {
-        step: Step::Start,
-        cause: "the port is taken".to_owned(),
-        message: None,
-    };
+    record.end = TrialEnd::failed(Step::Start, "the port is taken");
     record.result = None;
     record
 }

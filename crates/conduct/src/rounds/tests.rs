@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use bakeoff_plan::{Builtin, LoadModel, Overrides, RoundsAsked, Until, trials};
-use bakeoff_record::{LoadResult, Pinned, TRIAL_SCHEMA, Usage};
+use bakeoff_record::LoadResult;
 
 use super::*;
 
@@ -36,37 +36,10 @@ fn result(trial: &Trial, ok: u64) -> LoadResult {
 
 /// A trial that was measured, with `ok` right answers a second.
 fn record(trial: &Trial, ok: u64) -> TrialRecord {
-    let kind = match trial.contender.name.as_str() {
-        "yardstick" => ContenderKind::Yardstick,
-        "origin" => ContenderKind::Origin,
-        _ if trial.is_control => ContenderKind::Control,
-        _ => ContenderKind::Contender,
-    };
     TrialRecord {
-        schema: TRIAL_SCHEMA.to_owned(),
-        id: trial.id.clone(),
-        index: trial.index,
-        round: trial.round,
-        attempt: trial.attempt,
-        disturbed: Vec::new(),
-        doubted: None,
-        contender: trial.contender.name.clone(),
-        kind,
-        workload: trial.workload.name.clone(),
-        load: trial.load.clone(),
-        load_name: trial.load_name.clone(),
-        started_at: String::new(),
-        steps: Vec::new(),
-        warnings: Vec::new(),
-        hosts: None,
         end: TrialEnd::Measured,
-        server: None,
-        pinned: Pinned::default(),
         result: Some(result(trial, ok)),
-        usage: Usage::default(),
-        origin: None,
-        answers: Vec::new(),
-        work: None,
+        ..TrialRecord::of(trial)
     }
 }
 

@@ -76,13 +76,9 @@ fn closed(clients: u32) -> LoadSpec {
         speaking: Speaking::H1 { tls: None },
         exchanges: vec![exchange],
         load: Load {
-            model: LoadModel::Closed { clients },
-            streams: 1,
-            requests: None,
-            warmup_s: 0.0,
-            duration_s: 1.0,
             timeout_s: 0.2,
             connect: Connect::AsNeeded,
+            ..Load::new(LoadModel::Closed { clients }, 1.0)
         },
         shape: RateShape::Level,
         count: None,

@@ -2,7 +2,7 @@ use bakeoff_plan::{Builtin, builtin_plan};
 
 use super::*;
 use crate::ThreadUsage;
-use crate::trial::{ContenderKind, TRIAL_SCHEMA, TrialEnd};
+use crate::trial::TrialEnd;
 use crate::usage::Usage;
 
 /// Length of the window, seconds.
@@ -77,25 +77,9 @@ fn trial(doings: Doings) -> TrialRecord {
         ..Usage::default()
     };
     let result = result();
+    let load = result.load.clone();
     TrialRecord {
-        schema: TRIAL_SCHEMA.to_owned(),
-        id: "r1".to_owned(),
-        index: 0,
-        round: 1,
-        attempt: 1,
-        disturbed: Vec::new(),
-        doubted: None,
-        contender: "a".to_owned(),
-        kind: ContenderKind::Contender,
-        workload: "w".to_owned(),
-        load: result.load.clone(),
-        load_name: None,
-        started_at: String::new(),
-        steps: Vec::new(),
-        warnings: Vec::new(),
-        hosts: None,
         end: TrialEnd::Measured,
-        server: None,
         pinned: Pinned {
             server: vec![0],
             engine: vec![1],
@@ -103,9 +87,7 @@ fn trial(doings: Doings) -> TrialRecord {
         },
         result: Some(result),
         usage,
-        origin: None,
-        answers: Vec::new(),
-        work: None,
+        ..TrialRecord::begun("r1", "a", "w", load)
     }
 }
 

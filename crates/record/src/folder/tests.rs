@@ -2,7 +2,7 @@ use bakeoff_plan::{Builtin, builtin_plan};
 
 use super::*;
 use crate::machine::MACHINE_SCHEMA;
-use crate::trial::{ContenderKind, TRIAL_SCHEMA, TrialEnd};
+use crate::trial::TrialEnd;
 
 mod links;
 
@@ -20,30 +20,8 @@ fn machine() -> Machine {
 
 fn trial(id: &str) -> TrialRecord {
     TrialRecord {
-        schema: TRIAL_SCHEMA.to_owned(),
-        id: id.to_owned(),
-        index: 0,
-        round: 1,
-        attempt: 1,
-        disturbed: Vec::new(),
-        doubted: None,
-        contender: "nginx-default".to_owned(),
-        kind: ContenderKind::Contender,
-        workload: "synthetic".to_owned(),
-        load: plan().loads[0].clone(),
-        load_name: None,
         started_at: "2026-11-21T00:00:00Z".to_owned(),
-        steps: Vec::new(),
-        warnings: Vec::new(),
-        hosts: None,
-        end: TrialEnd::Interrupted,
-        server: None,
-        pinned: crate::Pinned::default(),
-        result: None,
-        usage: crate::Usage::default(),
-        origin: None,
-        answers: Vec::new(),
-        work: None,
+        ..TrialRecord::begun(id, "nginx-default", "synthetic", plan().loads[0].clone())
     }
 }
 

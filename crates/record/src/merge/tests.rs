@@ -1,6 +1,6 @@
 //! The tallies of one engine, cut in parts and added up again, are those of the uncut engine.
 
-use bakeoff_plan::{Connect, Load, LoadModel, Random};
+use bakeoff_plan::{Load, LoadModel, Random};
 
 use super::*;
 use crate::observed::Balance;
@@ -20,13 +20,8 @@ struct Ended {
 
 fn load() -> Load {
     Load {
-        model: LoadModel::Closed { clients: 40 },
-        streams: 1,
-        requests: None,
-        warmup_s: 0.0,
-        duration_s: 1.0,
         timeout_s: 5.0,
-        connect: Connect::First,
+        ..Load::new(LoadModel::Closed { clients: 40 }, 1.0)
     }
 }
 

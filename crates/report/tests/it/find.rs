@@ -389,11 +389,7 @@ fn a_point_of_the_curve_that_was_lost_says_why() {
         trial.contender == "nginx-default" && name.ends_with("-at50")
     };
     let half = record.trials.iter_mut().find(is_at_half).unwrap();
-    half.end = TrialEnd::Failed {
-        step: bakeoff_record::Step::Start,
-        cause: "port 9001 is taken".to_owned(),
-        message: None,
-    };
+    half.end = TrialEnd::failed(bakeoff_record::Step::Start, "port 9001 is taken");
     half.result = None;
     let report = view(record);
     let point = &report.contenders[0].curve[0];

@@ -554,11 +554,7 @@ fn contenders_that_did_not_do_their_work_are_named() {
         view(&record).answer.failing
     };
     let die: fn(&mut TrialRecord) = |trial| {
-        trial.end = TrialEnd::Failed {
-            step: Step::Measure,
-            cause: "the server died".into(),
-            message: None,
-        };
+        trial.end = TrialEnd::failed(Step::Measure, "the server died");
     };
     let disturb = |trial: &mut TrialRecord| {
         for tick in &mut trial.usage.host {

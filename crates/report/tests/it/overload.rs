@@ -157,11 +157,10 @@ fn ramp(pattern: &TrialRecord, refuses: bool, ends: bool) -> TrialRecord {
         ended: Some(Vec::new()),
     }];
     if ends {
-        trial.end = TrialEnd::Failed {
-            step: Step::Measure,
-            cause: "the server died under load: signal 9 (SIGKILL)".to_owned(),
-            message: None,
-        };
+        trial.end = TrialEnd::failed(
+            Step::Measure,
+            "the server died under load: signal 9 (SIGKILL)",
+        );
     }
     trial
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use bakeoff_plan::{Arrival, Connect, Load, LoadModel, Overload, RateShape};
+use bakeoff_plan::{Arrival, Load, LoadModel, Overload, RateShape};
 use bakeoff_record::{
-    ContenderKind, Histogram, Hosts, Interval, LoadResult, LostHost, Outcome, Pinned, Step,
-    TRIAL_SCHEMA, ThreadUsage, TrialEnd, TrialRecord, Usage,
+    Histogram, Hosts, Interval, LoadResult, LostHost, Outcome, Step, ThreadUsage, TrialEnd,
+    TrialRecord,
 };
 
 use super::super::{Ladder, OverloadClass, OverloadRamp, judge_ladder, judge_ramp};
@@ -27,38 +27,16 @@ fn rung(clients: u32, ok: u64, ms: u64, failed: (Outcome, u64)) -> (u32, TrialRe
 
 fn blank() -> TrialRecord {
     TrialRecord {
-        schema: TRIAL_SCHEMA.to_owned(),
-        id: "r1".to_owned(),
-        index: 0,
-        round: 1,
-        attempt: 1,
-        disturbed: Vec::new(),
-        doubted: None,
-        contender: "a".to_owned(),
-        kind: ContenderKind::Contender,
-        workload: "w".to_owned(),
-        load: Load {
-            model: LoadModel::Closed { clients: 10 },
-            streams: 1,
-            requests: None,
-            warmup_s: 0.0,
-            duration_s: 10.0,
-            timeout_s: 5.0,
-            connect: Connect::First,
-        },
-        load_name: None,
-        started_at: String::new(),
-        steps: Vec::new(),
-        warnings: Vec::new(),
-        hosts: None,
         end: TrialEnd::Measured,
-        server: None,
-        pinned: Pinned::default(),
-        result: None,
-        usage: Usage::default(),
-        origin: None,
-        answers: Vec::new(),
-        work: None,
+        ..TrialRecord::begun(
+            "r1",
+            "a",
+            "w",
+            Load {
+                timeout_s: 5.0,
+                ..Load::new(LoadModel::Closed { clients: 10 }, 10.0)
+            },
+        )
     }
 }
 
@@ -182,11 +160,7 @@ fn clients_that_are_left_waiting_are_not_answered() {
 }
 
 fn failed(step: Step, cause: &str) -> TrialEnd {
-    TrialEnd::Failed {
-        step,
-        cause: cause.to_owned(),
-        message: None,
-    }
+    TrialEnd::failed(step, cause)
 }
 
 fn without(host: &str) -> Hosts {

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use bakeoff_plan::{Builtin, Overrides, RoundsAsked, Trial, blocks};
-use bakeoff_record::{ContenderKind, LoadResult, Pinned, Step, TRIAL_SCHEMA, Usage};
+use bakeoff_record::{LoadResult, Step};
 
 use super::*;
 
@@ -27,47 +27,16 @@ fn measured(trial: &Trial) -> TrialRecord {
     result
         .latency
         .record(if is_slow { 2_000_000 } else { 1_000_000 });
-    let kind = match trial.contender.name.as_str() {
-        "yardstick" => ContenderKind::Yardstick,
-        "origin" => ContenderKind::Origin,
-        _ if trial.is_control => ContenderKind::Control,
-        _ => ContenderKind::Contender,
-    };
     TrialRecord {
-        schema: TRIAL_SCHEMA.to_owned(),
-        id: trial.id.clone(),
-        index: trial.index,
-        round: trial.round,
-        attempt: trial.attempt,
-        disturbed: Vec::new(),
-        doubted: None,
-        contender: trial.contender.name.clone(),
-        kind,
-        workload: trial.workload.name.clone(),
-        load: trial.load.clone(),
-        load_name: trial.load_name.clone(),
-        started_at: String::new(),
-        steps: Vec::new(),
-        warnings: Vec::new(),
-        hosts: None,
         end: TrialEnd::Measured,
-        server: None,
-        pinned: Pinned::default(),
         result: Some(result),
-        usage: Usage::default(),
-        origin: None,
-        answers: Vec::new(),
-        work: None,
+        ..TrialRecord::of(trial)
     }
 }
 
 fn failed(trial: &Trial) -> TrialRecord {
     TrialRecord {
-        end: TrialEnd::Failed {
-            step: Step::Start,
-            cause: "no answer within 10 s".to_owned(),
-            message: None,
-        },
+        end: TrialEnd::failed(Step::Start, "no answer within 10 s"),
         result: None,
         ..measured(trial)
     }

@@ -51,13 +51,9 @@ fn spec() -> LoadSpec {
         speaking: Speaking::H3 { tls },
         exchanges: vec![exchange],
         load: Load {
-            model: LoadModel::Closed { clients: 64 },
-            streams: 1,
-            requests: None,
-            warmup_s: 0.0,
-            duration_s: 1.0,
             timeout_s: 1.0,
             connect: Connect::AsNeeded,
+            ..Load::new(LoadModel::Closed { clients: 64 }, 1.0)
         },
         shape: RateShape::Level,
         count: None,

@@ -79,14 +79,8 @@ pub(crate) fn spec(address: SocketAddr) -> LoadSpec {
         speaking: Speaking::H1 { tls: None },
         exchanges: vec![exchange],
         load: Load {
-            model: LoadModel::Closed { clients: 3 },
-            streams: 1,
-            requests: None,
-            warmup_s: 0.0,
-            duration_s: 20.0,
-            // Out of reach of a busy machine, and below the duration.
-            timeout_s: 10.0,
             connect: Connect::AsNeeded,
+            ..Load::new(LoadModel::Closed { clients: 3 }, 20.0)
         },
         shape: RateShape::Level,
         count: Some(30),
