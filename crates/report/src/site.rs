@@ -1,16 +1,14 @@
 //! Many records as pages to publish: an index with filters and rankings, a page for each record
-//! at an address that stays, a feed and pictures for links to them.
+//! at an address that stays, and a feed.
 //!
 //! Everything is drawn from shared copies ([`Redacted::shared`]), and nothing depends on the time
 //! or on the order in which records come, so the same records give the same bytes. Numbers are
 //! ranked only where they are valid and where `bakeoff compare` would take the two records
 //! (`ranking.rs`). Where files go is up to the caller.
 
-mod canvas;
 mod feed;
 mod index;
 mod page;
-mod picture;
 mod ranking;
 mod record;
 
@@ -76,16 +74,10 @@ impl SiteOptions {
     fn preview(&self, shown: &Preview<'_>) -> String {
         let Preview { title, text, .. } = shown;
         let page = self.address(shown.page, shown.up);
-        let picture = self.address(shown.picture, shown.up);
         let mut all = vec![
             ("og:type", "website"),
             ("og:title", title),
             ("og:description", text),
-            ("og:image", &picture),
-            ("og:image:type", "image/png"),
-            ("og:image:width", "1200"),
-            ("og:image:height", "630"),
-            ("og:image:alt", text),
         ];
         if self.url.is_some() {
             all.push(("og:url", &page));
@@ -98,7 +90,7 @@ impl SiteOptions {
             let content = shown_text(content);
             out += &format!("<meta property=\"{property}\" content=\"{content}\">\n");
         }
-        out + "<meta name=\"twitter:card\" content=\"summary_large_image\">\n"
+        out
     }
 }
 
@@ -108,8 +100,6 @@ struct Preview<'a> {
     page: &'a str,
     /// The way from the page to the site's folder.
     up: &'a str,
-    /// Path of the picture.
-    picture: &'a str,
     title: &'a str,
     text: &'a str,
 }
@@ -117,18 +107,16 @@ struct Preview<'a> {
 /// The facts of a record for the site, and the files that are its own. The record must be a
 /// shared copy, as [`Redacted::shared`] makes it.
 pub fn site_record(shared: &Redacted, options: &SiteOptions) -> (SiteRecord, Vec<SiteFile>) {
-    let (record, drawn, bars) = if let Some(report) = find_view(shared) {
+    let (record, drawn) = if let Some(report) = find_view(shared) {
         let record = SiteRecord::of_search(shared, &report);
-        let bars = picture::bars_of_search(&report);
-        (record, crate::find_html(&report), bars)
+        (record, crate::find_html(&report))
     } else if let Some(report) = overload_view(shared) {
         let record = SiteRecord::of_overload(shared, &report);
-        (record, crate::overload_html(&report), None)
+        (record, crate::overload_html(&report))
     } else {
         let report = view_of(shared);
         let record = SiteRecord::of_rounds(shared, &report);
-        let bars = picture::bars_of_rounds(&report);
-        (record, page::of_rounds(&report), bars)
+        (record, page::of_rounds(&report))
     };
     let at = record.folder();
     let machine = serde_json::to_string_pretty(&shared.record().machine)
@@ -140,10 +128,6 @@ pub fn site_record(shared: &Redacted, options: &SiteOptions) -> (SiteRecord, Vec
         ),
         SiteFile::new(format!("{at}/plan.toml"), shared.record().plan.to_toml()),
         SiteFile::new(format!("{at}/machine.json"), json_safe(&machine) + "\n"),
-        SiteFile::new(
-            format!("{at}/og.png"),
-            picture::of_record(&record, bars.as_ref()),
-        ),
     ];
     (record, files)
 }
@@ -158,7 +142,6 @@ pub fn site_files(mut records: Vec<SiteRecord>, options: &SiteOptions) -> Vec<Si
     let mut files = vec![
         SiteFile::new("index.html", index::draw(&records, &rankings, options)),
         SiteFile::new("feed.xml", feed::draw(&records, options)),
-        SiteFile::new("og.png", picture::of_site(&records, options)),
         SiteFile::new("assets/site.css", STYLE),
         SiteFile::new("assets/site.js", SCRIPT),
         SiteFile::new(SITE_MARK, mark(&records, options)),

@@ -27,7 +27,6 @@ pub(super) fn draw(
     let preview = options.preview(&Preview {
         page: "index.html",
         up: "",
-        picture: "og.png",
         title: &options.title,
         text: &summary,
     });
@@ -62,7 +61,7 @@ pub(super) fn draw(
 }
 
 /// `50 records of 3 machines: 4 servers, 6 workloads; the newest is of 2026-11-22.`
-pub(super) fn summary(records: &[SiteRecord]) -> String {
+fn summary(records: &[SiteRecord]) -> String {
     let distinct = |of: fn(&SiteRecord) -> Vec<&String>| {
         let all: BTreeSet<&String> = records.iter().flat_map(of).collect();
         all.len() as u64

@@ -72,7 +72,6 @@ pub(super) fn framed(page: &str, record: &SiteRecord, options: &SiteOptions) -> 
     let preview = options.preview(&Preview {
         page: &format!("{at}/index.html"),
         up: UP,
-        picture: &format!("{at}/og.png"),
         title: &title,
         text: record.headline(),
     });

@@ -122,7 +122,7 @@ fn a_page_keeps_its_name_when_rounds_are_added_and_no_other_has_it() {
 }
 
 #[test]
-fn every_record_has_its_page_plan_machine_and_picture() {
+fn every_record_has_its_page_plan_and_machine() {
     let files = site();
     let list: Value = serde_json::from_str(text(files, SITE_MARK)).expect("it is JSON");
     let records = list["records"].as_array().expect("a list");
@@ -130,7 +130,7 @@ fn every_record_has_its_page_plan_machine_and_picture() {
     for record in records {
         let page = record["page"].as_str().expect("a path");
         let folder = page.strip_suffix("/index.html").expect("a page");
-        for name in ["index.html", "plan.toml", "machine.json", "og.png"] {
+        for name in ["index.html", "plan.toml", "machine.json"] {
             assert!(
                 files.contains_key(&format!("{folder}/{name}")),
                 "{folder}/{name}"
@@ -147,24 +147,6 @@ fn every_record_has_its_page_plan_machine_and_picture() {
 }
 
 #[test]
-fn pictures_are_as_large_as_previews_want_them() {
-    let files = site();
-    let pictures = files.iter().filter(|(path, _)| path.ends_with("og.png"));
-    let mut count = 0;
-    for (path, bytes) in pictures {
-        assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"), "{path}");
-        assert_eq!(
-            bytes[16..24],
-            [0, 0, 4, 176, 0, 0, 2, 118],
-            "{path}: 1200 x 630"
-        );
-        assert!(bytes.len() < 200_000, "{path}: {} bytes", bytes.len());
-        count += 1;
-    }
-    assert_eq!(count, 4);
-}
-
-#[test]
 fn links_are_absolute_where_the_address_is_known() {
     let url = "https://example.com/b/";
     let options = SiteOptions {
@@ -174,8 +156,8 @@ fn links_are_absolute_where_the_address_is_known() {
     let files = site_of(vec![bakeoff_testing::record()], &options);
     let (feed, index) = (text(&files, "feed.xml"), text(&files, "index.html"));
     assert!(feed.contains(&format!("<link href=\"{url}records/synthetic-")));
-    let picture = format!("<meta property=\"og:image\" content=\"{url}og.png\">");
-    assert!(index.contains(&picture), "{index}");
+    let own = format!("<meta property=\"og:url\" content=\"{url}index.html\">");
+    assert!(index.contains(&own), "{index}");
     assert!(!text(site(), "index.html").contains("http:"));
 }
 
@@ -402,7 +384,7 @@ fn hostile_texts_stay_texts() {
 #[test]
 fn texts_of_configurations_are_in_no_file() {
     let files = site();
-    for (path, bytes) in files.iter().filter(|(path, _)| !path.ends_with(".png")) {
+    for (path, bytes) in files {
         let text = String::from_utf8_lossy(bytes);
         assert!(!text.contains("respond \\\"Hello"), "{path}");
         assert!(!text.contains("sendfile on"), "{path}");

@@ -15,14 +15,7 @@ use rustix::process::{Pid, getpid, test_kill_process};
 use crate::exit;
 
 /// What of a site's folder is the site's.
-const OWN_NAMES: [&str; 6] = [
-    "assets",
-    "feed.xml",
-    "index.html",
-    "og.png",
-    "records",
-    SITE_MARK,
-];
+const OWN_NAMES: [&str; 5] = ["assets", "feed.xml", "index.html", "records", SITE_MARK];
 /// Bytes of the mark that are read to see whose it is.
 const MARK_BYTES: u64 = 4096;
 
