@@ -32,6 +32,7 @@ mod selftest;
 mod site;
 mod style;
 mod suspected;
+mod svg;
 mod terminal;
 mod text;
 mod unequal_work;

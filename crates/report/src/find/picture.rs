@@ -1,25 +1,29 @@
 //! The latency curve of each contender as SVG, up to its knee between the bounds: latency on a
 //! logarithmic axis over the rate.
 
-use std::fmt::Write as _;
-
 use super::document::curves;
 use super::sentence::rate;
 use super::view::{CurveRow, FindReport, FoundRow};
 use crate::document::Unit;
-use crate::html::escaped;
-use crate::number::plain;
+use crate::svg::{DASHED, DIM, Plot, Svg};
 
 /// Width and height of a picture.
 const SIZE: (f64, f64) = (460.0, 280.0);
-/// Room around its axes: left, right, top, bottom.
-const ROOM: (f64, f64, f64, f64) = (44.0, 92.0, 46.0, 40.0);
+/// The plot in it.
+const PLOT: Plot = Plot {
+    left: 44.0,
+    right: 368.0,
+    top: 46.0,
+    floor: 240.0,
+};
 /// Least distance between two labels, one below the other.
 const LABEL_PX: f64 = 14.0;
 /// Least distance between two labels beside each other.
 const BESIDE_PX: f64 = 46.0;
 /// Colours of quantiles that people with any colour vision can distinguish.
 const COLOURS: [&str; 5] = ["#0072b2", "#009e73", "#cc79a7", "#b07d00", "#56b4e9"];
+/// The colour of the knee.
+const KNEE: &str = "#d55e00";
 
 /// A picture of each contender at each workload.
 pub(super) fn pictures(report: &FindReport) -> String {
@@ -44,8 +48,8 @@ struct Line {
 /// Where a rate and a latency lie in the picture.
 struct Axes {
     rate_most: f64,
-    least_ns: f64,
-    most_ns: f64,
+    /// The ends of the latency, nanoseconds.
+    ends_ns: (f64, f64),
 }
 
 impl Axes {
@@ -60,51 +64,37 @@ impl Axes {
         let end = row.upper_per_s.or(row.lower_per_s)?;
         Some(Self {
             rate_most: end * 1.04,
-            least_ns: least / 1.5,
-            most_ns: most * 1.5,
+            ends_ns: (least / 1.5, most * 1.5),
         })
     }
 
     fn x(&self, rate: f64) -> f64 {
-        let (left, right, ..) = ROOM;
-        left + rate / self.rate_most * (SIZE.0 - left - right)
+        PLOT.x(rate / self.rate_most)
     }
 
     fn y(&self, ns: f64) -> f64 {
-        let (_, _, top, bottom) = ROOM;
-        let share = (ns / self.least_ns).ln() / (self.most_ns / self.least_ns).ln();
-        SIZE.1 - bottom - share * (SIZE.1 - top - bottom)
-    }
-
-    /// Powers of ten within the axis.
-    fn decades(&self) -> impl Iterator<Item = f64> {
-        let (first, last) = (self.least_ns.log10().ceil(), self.most_ns.log10().floor());
-        (first as i32..=last as i32).map(|power| 10.0_f64.powi(power))
+        PLOT.log_y(ns, self.ends_ns)
     }
 }
 
 fn one(row: &FoundRow) -> Option<String> {
     let lines = lines(row);
     let axes = Axes::of(row, &lines)?;
-    let name = escaped(&plain(&format!("{}, {}", row.contender, row.workload)));
-    let mut out = format!(
-        "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"latency over rate of {name}\">\n\
-         <text x=\"4\" y=\"14\" font-weight=\"600\">{name}</text>\n\
-         <text x=\"4\" y=\"30\" class=\"dim\">latency, ms</text>\n",
-        SIZE.0, SIZE.1
-    );
-    grid(&mut out, &axes);
-    bounds(&mut out, row, &axes);
-    objective(&mut out, row, &axes);
-    rates(&mut out, row, &axes);
+    let name = format!("{}, {}", row.contender, row.workload);
+    let label = format!("latency over rate of {name}");
+    let mut svg = Svg::of_plot(SIZE, &PLOT, &label, [&name, "latency, ms"]);
+    let per_s = (PLOT.right + 6.0, PLOT.floor + 15.0);
+    svg.text(per_s, DIM, "requests/s");
+    decades(&mut svg, &axes);
+    bounds(&mut svg, row, &axes);
+    objective(&mut svg, row, &axes);
+    rates(&mut svg, row, &axes);
     for line in &lines {
-        draw(&mut out, line, &axes);
+        draw(&mut svg, line, &axes);
     }
-    labels(&mut out, &lines, &axes);
-    out.push_str("</svg>\n");
-    Some(out)
+    labels(&mut svg, &lines, &axes);
+    Some(svg.finish())
 }
-
 /// Points of the curve that nothing weakens: the others are in the table alone.
 fn sound(row: &FoundRow) -> impl Iterator<Item = &CurveRow> {
     row.curve.iter().filter(|point| point.why.is_none())
@@ -140,35 +130,23 @@ fn lines(row: &FoundRow) -> Vec<Line> {
         .collect()
 }
 
-fn grid(out: &mut String, axes: &Axes) {
-    let (left, right, top, bottom) = ROOM;
-    let (floor, end) = (SIZE.1 - bottom, SIZE.0 - right);
-    for ns in axes.decades() {
-        let y = axes.y(ns);
+/// Powers of ten within the axis.
+fn decades(svg: &mut Svg, axes: &Axes) {
+    let (least, most) = axes.ends_ns;
+    for power in least.log10().ceil() as i32..=most.log10().floor() as i32 {
+        let ns = 10.0_f64.powi(power);
         let label = Unit::Milliseconds.show(ns);
         let label = label.trim_end_matches('0').trim_end_matches('.');
-        let _ = writeln!(
-            out,
-            "<path d=\"M{left} {y:.1} H{end}\" stroke=\"currentColor\" opacity=\"0.15\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" class=\"dim\">{}</text>",
-            left - 5.0,
-            y + 4.0,
-            if label.is_empty() { "0" } else { label }
+        svg.level(
+            &PLOT,
+            axes.y(ns),
+            if label.is_empty() { "0" } else { label },
         );
     }
-    let _ = writeln!(
-        out,
-        "<path d=\"M{left} {top} V{floor} H{end}\" fill=\"none\" stroke=\"currentColor\"/>\
-         <text x=\"{:.1}\" y=\"{:.1}\" class=\"dim\">requests/s</text>",
-        end + 6.0,
-        floor + 15.0
-    );
 }
 
 /// The knee, as a band between the bounds.
-fn bounds(out: &mut String, row: &FoundRow, axes: &Axes) {
-    let (_, _, top, bottom) = ROOM;
-    let floor = SIZE.1 - bottom;
+fn bounds(svg: &mut Svg, row: &FoundRow, axes: &Axes) {
     let Some(lower) = row.lower_per_s else {
         return;
     };
@@ -177,106 +155,67 @@ fn bounds(out: &mut String, row: &FoundRow, axes: &Axes) {
         Some(upper) => (axes.x(upper), format!("{} to {}", rate(lower), rate(upper))),
         None => (from, text),
     };
-    let _ = writeln!(
-        out,
-        "<rect x=\"{from:.1}\" y=\"{top}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#d55e00\" \
-         opacity=\"0.35\"><title>knee: {text} requests/s</title></rect>\
-         <text x=\"{:.1}\" y=\"{}\" text-anchor=\"end\" fill=\"#d55e00\">{text}</text>",
-        (to - from).max(1.5),
-        floor - top,
-        to.max(from + 1.5),
-        top - 4.0
-    );
+    let size = ((to - from).max(1.5), PLOT.floor - PLOT.top);
+    let style = format!("fill=\"{KNEE}\" opacity=\"0.35\"");
+    let said = format!("knee: {text} requests/s");
+    svg.rect((from, PLOT.top), size, &style, &said);
+    let style = format!("text-anchor=\"end\" fill=\"{KNEE}\"");
+    svg.text((to.max(from + 1.5), PLOT.top - 4.0), &style, &text);
 }
 
-fn objective(out: &mut String, row: &FoundRow, axes: &Axes) {
-    let (left, right, ..) = ROOM;
+fn objective(svg: &mut Svg, row: &FoundRow, axes: &Axes) {
     let Some(asked) = row.goal.below_ns.map(|ns| ns as f64) else {
         return;
     };
-    let _ = writeln!(
-        out,
-        "<path d=\"M{left} {0:.1} H{1}\" stroke=\"currentColor\" stroke-dasharray=\"4 3\"/>\
-         <text x=\"{2}\" y=\"{3:.1}\" class=\"dim\">objective: {4} ms</text>",
-        axes.y(asked),
-        SIZE.0 - right,
-        left + 5.0,
-        axes.y(asked) - 5.0,
-        // As it was asked for: rounded it would be another one.
-        asked / 1e6
-    );
+    let y = axes.y(asked);
+    svg.line((PLOT.left, y), (PLOT.right, y), DASHED, "");
+    // As it was asked for: rounded it would be another one.
+    let text = format!("objective: {} ms", asked / 1e6);
+    svg.text((PLOT.left + 5.0, y - 5.0), DIM, &text);
 }
 
 /// Rates of the curve's points, as far as they have room beside each other.
-fn rates(out: &mut String, row: &FoundRow, axes: &Axes) {
-    let floor = SIZE.1 - ROOM.3;
+fn rates(svg: &mut Svg, row: &FoundRow, axes: &Axes) {
     let mut last = f64::MIN;
     for point in sound(row) {
-        let x = axes.x(point.rate_per_s);
-        let _ = writeln!(
-            out,
-            "<path d=\"M{x:.1} {floor} v4\" stroke=\"currentColor\"/>"
-        );
-        if x - last < BESIDE_PX {
-            continue;
+        let (x, floor) = (axes.x(point.rate_per_s), PLOT.floor);
+        svg.line((x, floor), (x, floor + 4.0), "stroke=\"currentColor\"", "");
+        if x - last >= BESIDE_PX {
+            last = x;
+            let text = rate(point.rate_per_s);
+            svg.text((x, floor + 16.0), "text-anchor=\"middle\"", &text);
         }
-        last = x;
-        let _ = writeln!(
-            out,
-            "<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-            floor + 16.0,
-            rate(point.rate_per_s)
-        );
     }
 }
 
-fn draw(out: &mut String, line: &Line, axes: &Axes) {
+fn draw(svg: &mut Svg, line: &Line, axes: &Axes) {
     let width = if line.is_goals { 2.5 } else { 1.5 };
-    let places = line.points.iter();
-    let places = places.map(|(rate, ns)| format!("{:.1},{:.1}", axes.x(*rate), axes.y(*ns)));
-    let places: Vec<String> = places.collect();
-    let _ = writeln!(
-        out,
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\">\
-         <title>{}</title></polyline>",
-        places.join(" "),
-        line.colour,
-        line.name
-    );
-    for ((per_s, ns), place) in line.points.iter().zip(&places) {
-        let (x, y) = place.split_once(',').unwrap_or_default();
-        let _ = writeln!(
-            out,
-            "<circle cx=\"{x}\" cy=\"{y}\" r=\"2.5\" fill=\"{}\"><title>{} at {} requests/s: {} \
-             ms</title></circle>",
-            line.colour,
-            line.name,
-            rate(*per_s),
-            Unit::Milliseconds.show(*ns)
-        );
+    let colour = line.colour;
+    let at = |(rate, ns): &(f64, f64)| (axes.x(*rate), axes.y(*ns));
+    let places: Vec<(f64, f64)> = line.points.iter().map(at).collect();
+    let style = format!("stroke=\"{colour}\" stroke-width=\"{width}\"");
+    svg.polyline(&places, &style, &line.name);
+    for ((per_s, ns), place) in line.points.iter().zip(places) {
+        let (rate, ms) = (rate(*per_s), Unit::Milliseconds.show(*ns));
+        let said = format!("{} at {rate} requests/s: {ms} ms", line.name);
+        svg.dot(place, 2.5, &format!("fill=\"{colour}\""), &said);
     }
 }
 
 /// Names of the lines at their ends, apart from each other.
-fn labels(out: &mut String, lines: &[Line], axes: &Axes) {
+fn labels(svg: &mut Svg, lines: &[Line], axes: &Axes) {
     let ends = lines
         .iter()
         .filter_map(|line| Some((line, *line.points.last()?)));
     let mut ends: Vec<(f64, &Line, f64)> =
         ends.map(|(line, (_, ns))| (axes.y(ns), line, ns)).collect();
     ends.sort_by(|left, right| right.0.total_cmp(&left.0));
-    let mut above = SIZE.1 - ROOM.3 + LABEL_PX;
+    let mut above = PLOT.floor + LABEL_PX;
     for (y, line, ns) in ends {
         let y = y.min(above - LABEL_PX);
         above = y;
-        let _ = writeln!(
-            out,
-            "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{}\">{} {}</text>",
-            SIZE.0 - ROOM.1 + 6.0,
-            y + 4.0,
-            line.colour,
-            line.name,
-            Unit::Milliseconds.show(ns)
-        );
+        let text = format!("{} {}", line.name, Unit::Milliseconds.show(ns));
+        let style = format!("fill=\"{}\"", line.colour);
+        svg.text((PLOT.right + 6.0, y + 4.0), &style, &text);
     }
 }

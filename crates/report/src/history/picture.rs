@@ -1,16 +1,19 @@
 //! Each history as SVG: a point with its interval for each record, the levels, and where one ends.
 
-use std::fmt::Write as _;
-
 use super::document::{day, name, percent, title, unit, versions};
 use super::view::{ChangeRow, History, PointRow, SeriesRow};
-use crate::html::escaped;
-use crate::number::{counted, plain};
+use crate::number::counted;
+use crate::svg::{DIM, Plot, Svg};
 
 /// Width and height of a picture.
 const SIZE: (f64, f64) = (460.0, 220.0);
-/// Room around its axes: left, right, top, bottom.
-const ROOM: (f64, f64, f64, f64) = (56.0, 14.0, 54.0, 28.0);
+/// The plot in it.
+const PLOT: Plot = Plot {
+    left: 56.0,
+    right: 446.0,
+    top: 54.0,
+    floor: 192.0,
+};
 /// Pictures on a page; the table has all histories.
 const PICTURES_MAX: usize = 200;
 /// Points of a picture: the latest, which are those that are looked at.
@@ -66,90 +69,52 @@ impl Axes {
     }
 
     fn x(&self, at: f64) -> f64 {
-        let (left, right, ..) = ROOM;
-        let share = (at - self.first as f64 + 0.5) / self.count.max(1) as f64;
-        left + share * (SIZE.0 - left - right)
+        PLOT.x((at - self.first as f64 + 0.5) / self.count.max(1) as f64)
     }
 
     fn y(&self, value: f64) -> f64 {
-        let (_, _, top, bottom) = ROOM;
-        let share = (value / self.least).ln() / (self.most / self.least).ln();
-        SIZE.1 - bottom - share * (SIZE.1 - top - bottom)
+        PLOT.log_y(value, (self.least, self.most))
     }
 }
 
 fn one(history: &History, series: &SeriesRow) -> String {
     let axes = Axes::of(series);
     let metric = series.metric;
-    let name = escaped(&name(history, series));
-    let mut out = format!(
-        "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{} of {name} over {} records\">\n\
-         <text x=\"4\" y=\"14\" font-weight=\"600\">{name}</text>\n\
-         <text x=\"4\" y=\"30\" class=\"dim\">{}</text>\n",
-        SIZE.0,
-        SIZE.1,
-        metric.name(),
-        series.points.len(),
-        title(metric)
-    );
-    grid(&mut out, series, &axes);
-    levels(&mut out, series, &axes);
+    let (name, records) = (name(history, series), series.points.len());
+    let label = format!("{} of {name} over {records} records", metric.name());
+    let mut svg = Svg::of_plot(SIZE, &PLOT, &label, [&name, title(metric)]);
+    grid(&mut svg, series, &axes);
+    levels(&mut svg, series, &axes);
     let shown = series.points.iter().enumerate().skip(axes.first);
     for (at, point) in shown {
-        dot(&mut out, series, &axes, (at, point));
+        dot(&mut svg, series, &axes, (at, point));
     }
     let mut last = f64::MIN;
     for change in series.changes.iter().filter(|it| it.at > axes.first) {
-        mark(&mut out, &axes, change, &mut last);
+        mark(&mut svg, &axes, change, &mut last);
     }
-    out.push_str("</svg>\n");
-    out
+    svg.finish()
 }
 
-/// The axes, with the values at their ends and the days of the first and last record.
-fn grid(out: &mut String, series: &SeriesRow, axes: &Axes) {
-    let (left, right, top, bottom) = ROOM;
-    let (floor, end) = (SIZE.1 - bottom, SIZE.0 - right);
-    let unit = unit(series.metric);
+/// The values at the ends of the axis, and the days of the first and last record.
+fn grid(svg: &mut Svg, series: &SeriesRow, axes: &Axes) {
     let middle = (axes.least * axes.most).sqrt();
     for value in [axes.least, middle, axes.most] {
-        let y = axes.y(value);
-        let _ = writeln!(
-            out,
-            "<path d=\"M{left} {y:.1} H{end}\" stroke=\"currentColor\" opacity=\"0.15\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" class=\"dim\">{}</text>",
-            left - 5.0,
-            y + 4.0,
-            unit.show(value)
-        );
+        svg.level(&PLOT, axes.y(value), &unit(series.metric).show(value));
     }
-    let _ = writeln!(
-        out,
-        "<path d=\"M{left} {top} V{floor} H{end}\" fill=\"none\" stroke=\"currentColor\"/>"
-    );
-    let ends = [
-        (left, "start", series.points.get(axes.first)),
-        (end, "end", series.points.last()),
-    ];
-    let ends = if series.points.len() > 1 {
-        &ends[..]
-    } else {
-        &ends[..1]
-    };
-    for (x, anchor, point) in ends {
-        let day = point.map_or(String::new(), |point| day(&point.started_at));
-        let _ = writeln!(
-            out,
-            "<text x=\"{x}\" y=\"{}\" text-anchor=\"{anchor}\" class=\"dim\">{}</text>",
-            floor + 17.0,
-            escaped(&day)
-        );
+    let last = series.points.last().filter(|_| series.points.len() > 1);
+    let first = series.points.get(axes.first);
+    for (x, anchor, point) in [(PLOT.left, "start", first), (PLOT.right, "end", last)] {
+        if let Some(point) = point {
+            let style = format!("text-anchor=\"{anchor}\" {DIM}");
+            svg.text((x, PLOT.floor + 17.0), &style, &day(&point.started_at));
+        }
     }
 }
 
 /// The level of each stretch between two changes: the geometric mean of its values. On both sides
 /// of a change the stretches are those that its size is of.
-fn levels(out: &mut String, series: &SeriesRow, axes: &Axes) {
+fn levels(svg: &mut Svg, series: &SeriesRow, axes: &Axes) {
     let of_changes = series.changes.iter().flat_map(|change| {
         let [before, after] = change.n;
         [change.at - before, change.at, change.at + after]
@@ -162,22 +127,19 @@ fn levels(out: &mut String, series: &SeriesRow, axes: &Axes) {
         let part = &series.points[pair[0]..pair[1]];
         let logs = part.iter().map(|point| point.value.ln()).sum::<f64>();
         let level = (logs / part.len() as f64).exp();
-        let from = axes.x(pair[0] as f64 - 0.5);
-        let to = axes.x(pair[1] as f64 - 0.5);
-        let _ = writeln!(
-            out,
-            "<path d=\"M{from:.1} {y:.1} H{to:.1}\" stroke=\"#2a8fd0\" stroke-width=\"2\"/>",
-            y = axes.y(level)
-        );
+        let [from, to] = [pair[0], pair[1]].map(|at| axes.x(at as f64 - 0.5));
+        let y = axes.y(level);
+        let style = "stroke=\"#2a8fd0\" stroke-width=\"2\"";
+        svg.line((from, y), (to, y), style, "");
     }
 }
 
 /// A record: a dot with its interval, hollow where it is suspect.
-fn dot(out: &mut String, series: &SeriesRow, axes: &Axes, (at, point): (usize, &PointRow)) {
+fn dot(svg: &mut Svg, series: &SeriesRow, axes: &Axes, (at, point): (usize, &PointRow)) {
     let unit = unit(series.metric);
     let (x, y) = (axes.x(at as f64), axes.y(point.value));
     let class = match point.verdict {
-        "suspect" => " class=\"hollow\"",
+        "suspect" => "class=\"hollow\"",
         _ => "",
     };
     let version = point.version.as_deref().unwrap_or("unknown");
@@ -194,19 +156,13 @@ fn dot(out: &mut String, series: &SeriesRow, axes: &Axes, (at, point): (usize, &
         counted(point.n as u64, "round"),
         point.verdict
     );
-    let _ = writeln!(
-        out,
-        "<path d=\"M{x:.1} {:.1} V{:.1}\" class=\"l\" opacity=\"0.5\"/>\
-         <circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"{class}><title>{}</title></circle>",
-        axes.y(point.low),
-        axes.y(point.high),
-        escaped(&plain(&said))
-    );
+    let ends = [point.low, point.high].map(|end| (x, axes.y(end)));
+    svg.line(ends[0], ends[1], "class=\"l\" opacity=\"0.5\"", "");
+    svg.dot((x, y), 3.0, class, &said);
 }
 
 /// A change: a line between two records with its size above, where there is room.
-fn mark(out: &mut String, axes: &Axes, change: &ChangeRow, last: &mut f64) {
-    let (_, _, top, bottom) = ROOM;
+fn mark(svg: &mut Svg, axes: &Axes, change: &ChangeRow, last: &mut f64) {
     let x = axes.x(change.at as f64 - 0.5);
     let colour = if change.is_better {
         "#009e73"
@@ -222,27 +178,17 @@ fn mark(out: &mut String, axes: &Axes, change: &ChangeRow, last: &mut f64) {
         change.after.record,
         versions(change)
     );
-    let _ = writeln!(
-        out,
-        "<path d=\"M{x:.1} {top} V{}\" stroke=\"{colour}\" stroke-width=\"2\" \
-         stroke-dasharray=\"4 3\"><title>{}</title></path>",
-        SIZE.1 - bottom,
-        escaped(&plain(&said))
-    );
+    let style = format!("stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"4 3\"");
+    svg.line((x, PLOT.top), (x, PLOT.floor), &style, &said);
     if x - *last < BESIDE_PX {
         return;
     }
     *last = x;
     let anchor = match x {
-        near if near < ROOM.0 + 30.0 => "start",
+        near if near < PLOT.left + 30.0 => "start",
         far if far > SIZE.0 - 60.0 => "end",
         _ => "middle",
     };
-    let _ = writeln!(
-        out,
-        "<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"{anchor}\" fill=\"{colour}\" \
-         font-weight=\"600\">{}</text>",
-        top - 6.0,
-        percent(change.size)
-    );
+    let style = format!("text-anchor=\"{anchor}\" fill=\"{colour}\" font-weight=\"600\"");
+    svg.text((x, PLOT.top - 6.0), &style, &percent(change.size));
 }

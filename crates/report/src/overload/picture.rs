@@ -1,14 +1,13 @@
 //! One picture for each contender: what was offered and answered, what failed and how, how long
 //! answers took, and the server's memory, all over the same time.
 
-use std::fmt::Write as _;
-
 use bakeoff_audit::overload::{Kind, OverloadRamp, Part, Recovery, Series};
 
 use super::sentence;
 use super::view::OverloadRow;
 use crate::html::escaped;
 use crate::number::{bytes, percent, plain, share, whole};
+use crate::svg::{DASHED, Plot, Svg};
 
 /// Width of a picture, and the edges of its plots, in units of its own.
 const WIDTH: f64 = 480.0;
@@ -46,15 +45,28 @@ struct Frame<'s> {
 }
 
 impl Frame<'_> {
+    /// A line that is level during each part.
+    fn level<'p>(&self, heights: impl Iterator<Item = (&'p Part, f64)>) -> Vec<(f64, f64)> {
+        let ends = heights.flat_map(|(part, y)| {
+            let ends = [part.start_s, part.start_s + part.length_s];
+            ends.map(|at| (self.x(at), y))
+        });
+        ends.collect()
+    }
+
     fn x(&self, at_s: f64) -> f64 {
         LEFT + (at_s / self.end_s).clamp(0.0, 1.0) * (RIGHT - LEFT)
     }
 
-    /// Top and floor of a plot.
-    fn plot(index: usize) -> (f64, f64) {
+    fn plot(index: usize) -> Plot {
         let before: f64 = HEIGHTS[..index].iter().map(|height| height + TITLE).sum();
         let top = TOP + TITLE + before;
-        (top, top + HEIGHTS[index])
+        Plot {
+            left: LEFT,
+            right: RIGHT,
+            top,
+            floor: top + HEIGHTS[index],
+        }
     }
 }
 
@@ -69,23 +81,24 @@ pub(super) fn draw(row: &OverloadRow) -> String {
     };
     let end_s = series.steps.last().map_or(1.0, |step| step.end_s).max(1e-9);
     let frame = Frame { series, end_s };
-    let name = escaped(&plain(&format!("{} ({})", row.contender, row.workload)));
-    let height = Frame::plot(2).1 + 22.0;
-    let mut out = format!(
-        "<figure style=\"margin:1.5rem 0\"><figcaption><b>{name}</b>: {}</figcaption>\n{}\
-         <svg viewBox=\"0 0 {WIDTH} {height}\" style=\"width:100%;font-size:11px\" role=\"img\" \
-         aria-label=\"{name} beyond its capacity and back, over time\">\n",
+    let name = format!("{} ({})", row.contender, row.workload);
+    let height = Frame::plot(2).floor + 22.0;
+    let label = format!("{name} beyond its capacity and back, over time");
+    let style = "style=\"width:100%;font-size:11px\" ";
+    let mut svg = Svg::new((WIDTH, height), style, &label);
+    steps(&mut svg, &frame);
+    requests(&mut svg, &frame);
+    latency(&mut svg, &frame);
+    memory(&mut svg, &frame);
+    events(&mut svg, &frame, ramp);
+    time(&mut svg, &frame, height);
+    format!(
+        "<figure style=\"margin:1.5rem 0\"><figcaption><b>{}</b>: {}</figcaption>\n{}{}</figure>\n",
+        escaped(&plain(&name)),
         escaped(&caption(row, ramp)),
-        legend(series)
-    );
-    steps(&mut out, &frame);
-    requests(&mut out, &frame);
-    latency(&mut out, &frame);
-    memory(&mut out, &frame);
-    events(&mut out, &frame, ramp);
-    time(&mut out, &frame, height);
-    out.push_str("</svg></figure>\n");
-    out
+        legend(series),
+        svg.finish().trim_end()
+    )
 }
 
 /// `queue, refuse; recovers in 3.0 s`.
@@ -122,27 +135,20 @@ fn caption(row: &OverloadRow, ramp: &OverloadRamp) -> String {
 }
 
 /// The steps as bands, darker the more is offered, with their shares on top.
-fn steps(out: &mut String, frame: &Frame<'_>) {
-    let floor = Frame::plot(2).1;
-    let most = frame
-        .series
-        .steps
-        .iter()
-        .map(|step| step.share)
-        .fold(0.0, f64::max);
+fn steps(svg: &mut Svg, frame: &Frame<'_>) {
+    let floor = Frame::plot(2).floor;
+    let shares = frame.series.steps.iter().map(|step| step.share);
+    let most = shares.fold(0.0, f64::max);
     for step in &frame.series.steps {
         let (x, end) = (frame.x(step.start_s), frame.x(step.end_s));
         let shade = 0.03 + 0.12 * step.share / most.max(1e-9);
-        let _ = writeln!(
-            out,
-            "<rect x=\"{x:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\" \
-             opacity=\"{shade:.2}\"/>\
-             <text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{} %</text>",
-            end - x,
-            floor - TOP,
-            (x + end) / 2.0,
-            TOP - 6.0,
-            share(step.share)
+        let style = format!("opacity=\"{shade:.2}\"");
+        svg.rect((x, TOP), (end - x, floor - TOP), &style, "");
+        let text = format!("{} %", share(step.share));
+        svg.text(
+            ((x + end) / 2.0, TOP - 6.0),
+            "text-anchor=\"middle\"",
+            &text,
         );
     }
 }
@@ -152,32 +158,23 @@ fn rate(part: &Part, count: u64) -> f64 {
 }
 
 /// Right answers as an area, what failed stacked above it by kind, and what was offered as a line.
-fn requests(out: &mut String, frame: &Frame<'_>) {
-    let (top, floor) = Frame::plot(0);
+fn requests(svg: &mut Svg, frame: &Frame<'_>) {
     let parts = &frame.series.parts;
     let height = |part: &Part| rate(part, part.due.max(part.ok + part.failed.sum()));
     let most = parts.iter().map(height).fold(1e-9, f64::max);
-    let y = |value: f64| floor - value / most * (floor - top);
+    let y = |value: f64| Frame::plot(0).y(value / most);
     let mut base: Vec<f64> = vec![0.0; parts.len()];
-    band(out, frame, (&mut base, &|part| part.ok), (GOOD, &y));
+    band(svg, frame, (&mut base, &|part| part.ok), (GOOD, &y));
     for kind in Kind::ALL {
         if parts.iter().any(|part| part.failed.of(kind) > 0) {
             let count = move |part: &Part| part.failed.of(kind);
-            band(out, frame, (&mut base, &count), (colour(kind), &y));
+            band(svg, frame, (&mut base, &count), (colour(kind), &y));
         }
     }
-    let mut line = String::new();
-    for part in parts {
-        let (from, to) = (frame.x(part.start_s), frame.x(part.start_s + part.length_s));
-        let at = y(rate(part, part.due));
-        let _ = write!(line, "{from:.1},{at:.1} {to:.1},{at:.1} ");
-    }
-    let _ = writeln!(
-        out,
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.2\"/>",
-        line.trim_end()
-    );
-    title(out, 0, &format!("requests/s, at most {}", whole(most)));
+    let offered = parts.iter().map(|part| (part, y(rate(part, part.due))));
+    let style = "stroke=\"currentColor\" stroke-width=\"1.2\"";
+    svg.polyline(&frame.level(offered), style, "");
+    title(svg, 0, &format!("requests/s, at most {}", whole(most)));
 }
 
 /// What the colours of the first plot are, as text that wraps where there is little room.
@@ -187,8 +184,7 @@ fn legend(series: &Series) -> String {
     let kinds = kinds.map(|kind| (kind.name(), colour(kind)));
     let mut legend = "<div style=\"font-size:.85em\">".to_owned();
     for (name, colour) in std::iter::once(("right answers", GOOD)).chain(kinds) {
-        let _ = write!(
-            legend,
+        legend += &format!(
             "<span style=\"white-space:nowrap\"><span style=\"display:inline-block;width:.8em;\
              height:.8em;background:{colour}\"></span> {name} &nbsp;</span> "
         );
@@ -201,50 +197,49 @@ type Count<'c> = &'c dyn Fn(&Part) -> u64;
 
 /// A band of a count above what lies below, which it is added to.
 fn band(
-    out: &mut String,
+    svg: &mut Svg,
     frame: &Frame<'_>,
     (base, count): (&mut [f64], Count<'_>),
     (colour, y): (&str, &dyn Fn(f64) -> f64),
 ) {
-    let mut above = String::new();
-    let mut below = Vec::new();
-    for (part, base) in frame.series.parts.iter().zip(base) {
-        let (from, to) = (frame.x(part.start_s), frame.x(part.start_s + part.length_s));
-        let low = y(*base);
+    let parts = &frame.series.parts;
+    let edge = |base: &[f64]| {
+        let heights = parts.iter().zip(base).map(|(part, base)| (part, y(*base)));
+        frame.level(heights)
+    };
+    let below = edge(base);
+    for (part, base) in parts.iter().zip(&mut *base) {
         *base += rate(part, count(part));
-        let high = y(*base);
-        let _ = write!(above, "{from:.1},{high:.1} {to:.1},{high:.1} ");
-        below.push(format!("{to:.1},{low:.1} {from:.1},{low:.1}"));
     }
-    below.reverse();
-    let _ = writeln!(
-        out,
-        "<polygon points=\"{above}{}\" fill=\"{colour}\"/>",
-        below.join(" ")
-    );
+    let mut around = edge(base);
+    around.extend(below.into_iter().rev());
+    svg.polygon(&around, &format!("fill=\"{colour}\""));
 }
 
 /// p99 and p50 on a logarithmic scale.
-fn latency(out: &mut String, frame: &Frame<'_>) {
-    let (top, floor) = Frame::plot(1);
+fn latency(svg: &mut Svg, frame: &Frame<'_>) {
+    let plot = Frame::plot(1);
     let parts = &frame.series.parts;
     let known = parts
         .iter()
         .flat_map(|part| [part.p50_ns, part.p99_ns])
         .flatten();
     let Some(least) = known.clone().min() else {
-        return title(out, 1, "latency: no right answer");
+        return title(svg, 1, "latency: no right answer");
     };
     let most = known.max().unwrap_or(least);
     let low = (least.max(1) as f64).log10().floor();
     let high = (most.max(1) as f64).log10().ceil().max(low + 1.0);
-    let y = |ns: u64| floor - ((ns.max(1) as f64).log10() - low) / (high - low) * (floor - top);
-    let has_room = (floor - top) / (high - low) >= FLOOR_LABEL;
+    let y = |ns: u64| plot.y(((ns.max(1) as f64).log10() - low) / (high - low));
+    let has_room = HEIGHTS[1] / (high - low) >= FLOOR_LABEL;
     for power in low as i32..=high as i32 {
-        let at = y(10_f64.powi(power) as u64);
-        let _ = writeln!(
-            out,
-            "<path d=\"M{LEFT} {at:.1} H{RIGHT}\" stroke=\"currentColor\" opacity=\"0.2\"/>"
+        let ns = 10_f64.powi(power);
+        let at = y(ns as u64);
+        svg.line(
+            (LEFT, at),
+            (RIGHT, at),
+            "stroke=\"currentColor\" opacity=\"0.2\"",
+            "",
         );
         // Below its line, where the title is not; that of the floor has room only above it.
         let label_at = if power != low as i32 {
@@ -254,38 +249,20 @@ fn latency(out: &mut String, frame: &Frame<'_>) {
         } else {
             continue;
         };
-        let _ = writeln!(
-            out,
-            "<text x=\"{}\" y=\"{label_at:.1}\" opacity=\"0.7\" font-size=\"9\">{}</text>",
-            LEFT + 2.0,
-            duration(10_f64.powi(power))
-        );
+        let style = "opacity=\"0.7\" font-size=\"9\"";
+        svg.text((LEFT + 2.0, label_at), style, &duration(ns));
     }
     for (quantile, width, opacity) in [(false, 1.0, 0.6), (true, 1.8, 1.0)] {
         let of = |part: &Part| if quantile { part.p99_ns } else { part.p50_ns };
-        for run in parts
-            .split(|part| of(part).is_none())
-            .filter(|run| !run.is_empty())
-        {
-            let mut line = String::new();
-            for part in run {
-                let (from, to) = (frame.x(part.start_s), frame.x(part.start_s + part.length_s));
-                let at = y(of(part).unwrap_or(1));
-                let _ = write!(line, "{from:.1},{at:.1} {to:.1},{at:.1} ");
-            }
-            let _ = writeln!(
-                out,
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{LATENCY}\" \
-                 stroke-width=\"{width}\" opacity=\"{opacity}\"/>",
-                line.trim_end()
-            );
+        let style = format!("stroke=\"{LATENCY}\" stroke-width=\"{width}\" opacity=\"{opacity}\"");
+        let runs = parts.split(|part| of(part).is_none());
+        for run in runs.filter(|run| !run.is_empty()) {
+            let heights = run.iter().map(|part| (part, y(of(part).unwrap_or(1))));
+            svg.polyline(&frame.level(heights), &style, "");
         }
     }
-    title(
-        out,
-        1,
-        "latency of right answers: p99 (thick) and p50, logarithmic",
-    );
+    let text = "latency of right answers: p99 (thick) and p50, logarithmic";
+    title(svg, 1, text);
 }
 
 /// `1 ms`, `10 s`.
@@ -297,50 +274,35 @@ fn duration(ns: f64) -> String {
     }
 }
 
-fn memory(out: &mut String, frame: &Frame<'_>) {
-    let (top, floor) = Frame::plot(2);
-    let known = frame.series.parts.iter();
-    let known: Vec<(f64, u64)> = known
-        .filter_map(|part| Some((part.start_s + part.length_s / 2.0, part.memory_bytes?)))
-        .collect();
-    let Some(most) = known
-        .iter()
-        .map(|(_, bytes)| *bytes)
-        .max()
-        .filter(|most| *most > 0)
-    else {
-        return title(out, 2, "memory: not known");
+fn memory(svg: &mut Svg, frame: &Frame<'_>) {
+    let parts = frame.series.parts.iter();
+    let known = parts.clone().filter_map(|part| part.memory_bytes).max();
+    let Some(most) = known.filter(|most| *most > 0) else {
+        return title(svg, 2, "memory: not known");
     };
-    let points: Vec<String> = known
-        .iter()
-        .map(|(at, bytes)| {
-            let share = *bytes as f64 / most as f64;
-            format!("{:.1},{:.1}", frame.x(*at), floor - share * (floor - top))
-        })
-        .collect();
-    let _ = writeln!(
-        out,
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"{MEMORY}\" stroke-width=\"1.8\"/>",
-        points.join(" ")
-    );
-    title(
-        out,
-        2,
-        &format!("memory of the server, at most {}", bytes(most as f64)),
-    );
+    let point = |part: &Part| {
+        let share = part.memory_bytes? as f64 / most as f64;
+        let middle = part.start_s + part.length_s / 2.0;
+        Some((frame.x(middle), Frame::plot(2).y(share)))
+    };
+    let points: Vec<(f64, f64)> = parts.filter_map(point).collect();
+    let style = format!("stroke=\"{MEMORY}\" stroke-width=\"1.8\"");
+    svg.polyline(&points, &style, "");
+    let text = format!("memory of the server, at most {}", bytes(most as f64));
+    title(svg, 2, &text);
 }
 
 /// When the load went back, when the server was well again, and when it ended.
-fn events(out: &mut String, frame: &Frame<'_>, ramp: &OverloadRamp) {
-    let bottom = Frame::plot(2).1;
+fn events(svg: &mut Svg, frame: &Frame<'_>, ramp: &OverloadRamp) {
+    let bottom = Frame::plot(2).floor;
     let mut mark = |at_s: f64, text: &str, anchor: &str| {
         let x = frame.x(at_s);
-        let _ = writeln!(
-            out,
-            "<path d=\"M{x:.1} {TOP} V{bottom:.1}\" stroke=\"currentColor\" \
-             stroke-dasharray=\"4 3\"/><text x=\"{x:.1}\" y=\"12\" text-anchor=\"{anchor}\" \
-             dx=\"{}\">{text}</text>",
-            if anchor == "end" { 0 } else { 2 }
+        svg.line((x, TOP), (x, bottom), DASHED, "");
+        let shift = if anchor == "end" { 0.0 } else { 2.0 };
+        svg.text(
+            (x + shift, 12.0),
+            &format!("text-anchor=\"{anchor}\""),
+            text,
         );
     };
     let back = frame.series.steps.last().map_or(0.0, |step| step.start_s);
@@ -367,7 +329,7 @@ fn events(out: &mut String, frame: &Frame<'_>, ramp: &OverloadRamp) {
     }
 }
 
-fn time(out: &mut String, frame: &Frame<'_>, height: f64) {
+fn time(svg: &mut Svg, frame: &Frame<'_>, height: f64) {
     let ends = frame.series.steps.iter().map(|step| step.end_s);
     for at in std::iter::once(0.0).chain(ends) {
         let anchor = match at {
@@ -375,21 +337,12 @@ fn time(out: &mut String, frame: &Frame<'_>, height: f64) {
             at if at >= frame.end_s => "end",
             _ => "middle",
         };
-        let _ = writeln!(
-            out,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{} s</text>",
-            frame.x(at),
-            height - 8.0,
-            (at * 10.0).round() / 10.0
-        );
+        let text = format!("{} s", (at * 10.0).round() / 10.0);
+        let style = format!("text-anchor=\"{anchor}\"");
+        svg.text((frame.x(at), height - 8.0), &style, &text);
     }
 }
 
-fn title(out: &mut String, index: usize, text: &str) {
-    let (top, _) = Frame::plot(index);
-    let _ = writeln!(
-        out,
-        "<text x=\"{LEFT}\" y=\"{:.1}\">{text}</text>",
-        top - 6.0
-    );
+fn title(svg: &mut Svg, index: usize, text: &str) {
+    svg.text((LEFT, Frame::plot(index).top - 6.0), "", text);
 }

@@ -403,7 +403,7 @@ fn heights(history: &History) -> (Vec<String>, Vec<String>) {
     };
     let levels = html.lines().filter(|line| line.contains("#2a8fd0"));
     let levels = levels.filter_map(|line| {
-        let start = between(line, "d=\"M", " H")?;
+        let start = between(line, "d=\"M", " L")?;
         Some(start.split_once(' ')?.1.to_owned())
     });
     let points = html.lines().filter_map(|line| between(line, "cy=\"", "\""));
