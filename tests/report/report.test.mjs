@@ -125,16 +125,16 @@ test("tables have a row for each contender and reference, and say what is missin
   assert.equal(await page.locator("#all-tables table").count(), 4);
   await page.click('[aria-label="Load"] button:nth-of-type(2)');
   const skipped = page.locator('#table tr[data-contender="caddy-default"]');
-  assert.equal(await skipped.locator(".verdict").getAttribute("data-verdict"), "skipped");
+  assert.match(await skipped.textContent(), /skipped/);
   assert.match(await page.locator("#page").textContent(), /ulimit -n 65536/);
   await context.close();
 });
 
 test("unequal work stands open with what to change, and equal work is folded away", async () => {
   const { context, page } = await open(browser);
-  const unequal = page.locator('#equal-work [data-workload="proxy"]');
+  const unequal = page.locator("details", { hasText: "Equal work: proxy" });
   assert.equal(await unequal.getAttribute("open"), "");
-  const row = unequal.locator('tr[data-fact="upstream-version"]');
+  const row = unequal.locator("tr", { hasText: "HTTP/1.0" });
   assert.deepEqual(await row.locator("td").allTextContents(), [
     "HTTP/1.0",
     "HTTP/1.1",
@@ -142,27 +142,23 @@ test("unequal work stands open with what to change, and equal work is folded awa
     "unfair",
   ]);
   assert.match(await unequal.textContent(), /to change in nginx-default \(nginx\): proxy_http/);
-  const equal = page.locator('#equal-work [data-workload="synthetic"]');
+  const equal = page.locator("details", { hasText: "Equal work: synthetic" });
   assert.equal(await equal.getAttribute("open"), null);
   assert.match(await equal.textContent(), /equal: status 200/);
-  const added = page.locator("#configurations details:not([data-contender]) .added");
-  assert.deepEqual(await added.allTextContents(), ["+    sendfile on;\n"]);
+  const diff = page.locator("details", { hasText: "nginx-optimized against nginx-default" });
+  assert.deepEqual(await diff.locator(".added").allTextContents(), ["+    sendfile on;\n"]);
   await context.close();
 });
 
 test("what was changed in an own configuration stands by line and reason, as text", async () => {
   const { context, page, seen } = await open(browser);
-  assert.equal(await page.locator("#configurations [data-contender]").count(), 1);
-  const changed = page.locator('#configurations [data-contender="caddy-default"]');
+  const changed = page.locator("details", { hasText: "caddy-default (caddy): 5 lines of its own" });
   await changed.locator("summary").click();
-  assert.match(await changed.locator("summary").textContent(), /5 lines of its own files changed/);
-  const places = await changed.locator(".place").allTextContents();
-  assert.equal(places.length, 5);
-  assert.equal(places[1], "/etc/caddy/Caddyfile:3 (not at a port of the system's)\n");
+  const text = await changed.locator("pre").textContent();
+  assert.match(text, /\/etc\/caddy\/Caddyfile:3 \(not at a port of the system's\)\n/);
   const added = await changed.locator(".added").allTextContents();
-  assert.deepEqual(added.slice(0, 3), ["+ {\n", "+ \tadmin off\n", "+ :8080 {\n"]);
-  assert.equal(added[3], `+ \theader Server "${HOSTILE}" # {{ run }}\n`);
   assert.equal(added.length, 5, "a line that was left out has none");
+  assert.ok(added[3].includes(HOSTILE), added[3]);
   assert.equal(await changed.locator("script").count(), 0);
   assert.deepEqual(seen.errors, []);
   await context.close();
@@ -175,7 +171,8 @@ test("long names leave a narrow screen room for numbers", async () => {
     const text = JSON.stringify(report);
     const changed = names.reduce((all, name) => all.replaceAll(`"${name}"`, `"${long(name)}"`), text);
     Object.assign(report, JSON.parse(changed));
-    report.answer.findings[0].text = `${long("caddy-default")} is faster than all others.`;
+    const { parts } = report.document.sections.find((one) => one.name === "findings");
+    parts[0].lines[0].text = `${long("caddy-default")} is faster than all others.`;
   };
   const options = { viewport: { width: 400, height: 800 } };
   const { context, page, seen } = await openChanged(browser, options, "REPORT", change);
@@ -195,7 +192,7 @@ test("errors are shown by kind, and with a narrow screen nothing overflows the p
   const { context, page } = await open(browser, { viewport: { width: 390, height: 844 } });
   await page.click('[aria-label="Load"] button:nth-of-type(2)');
   assert.match(
-    await page.locator("#table .remarks").textContent(),
+    await page.locator("#table .lines").textContent(),
     /330,\d{3} refused \(31\.00 %\)/,
   );
   const [inner, outer] = await page.evaluate(() => [
@@ -206,60 +203,18 @@ test("errors are shown by kind, and with a narrow screen nothing overflows the p
   await context.close();
 });
 
-test("cells over HTTP/3 are told in h2load's form too, others are not", async () => {
-  const plain = await open(browser);
-  assert.equal(await plain.page.locator(".h2load").count(), 0);
-  await plain.context.close();
-  const { context, page, seen } = await open(browser, {}, "REPORT_H3");
-  const table = page.locator("#table .h2load");
-  const rows = await table.locator('tbody tr[data-contender="caddy-default"]').allTextContents();
-  assert.equal(rows.length, 4, "request, connect, handshake, first byte");
-  assert.match(rows[0], /request0\.02513\.40\.4610\.80997\.00$/);
-  assert.match(rows[1], /connect–––––/);
-  const told = await table.locator(".remarks").textContent();
-  assert.match(told, /h3 by ALPN h3, TLSv1\.3/);
-  assert.match(told, /321,070 succeeded, 0 failed/);
-  await page.click('[aria-label="Workload"] button:nth-of-type(2)');
-  assert.equal(await table.count(), 0, "another workload is over h1");
-  assert.deepEqual(seen.errors, []);
-  await context.close();
-});
-
-test("cells at a constant rate are told in Vegeta's form with signed differences", async () => {
-  const plain = await open(browser);
-  assert.equal(await plain.page.locator(".vegeta").count(), 0);
-  await plain.context.close();
-  const { context, page, seen } = await open(browser, {}, "REPORT_CONSTANT");
-  const told = page.locator("#table .vegeta");
-  const line = (title) => told.locator(`tr[data-line="${title}"] td`);
-  assert.deepEqual((await line("rate").allTextContents()).slice(0, 2), ["500.20", "500.20"]);
-  assert.deepEqual((await line("wait").allTextContents()).slice(0, 2), ["0.400", "0.400"]);
-  assert.equal(await line("status codes").first().textContent(), "200:7,500");
-  const share = (base, other) =>
-    told.locator(`tr[data-base="${base}"][data-other="${other}"] td.number`).first();
-  assert.equal(await share("nginx-default", "caddy-default").textContent(), "+65.4");
-  assert.equal(await share("caddy-default", "nginx-default").textContent(), "-39.6");
-  assert.match(await share("caddy-default", "nginx-default").getAttribute("title"), /3 rounds/);
-  assert.equal(await told.locator(".remarks").textContent(), "", "all of it is decided");
-  await page.click('[aria-label="Load"] button:nth-of-type(2)');
-  assert.equal(await line("wait").first().textContent(), "–");
-  assert.match(await line("wait").first().getAttribute("title"), /ended by time/);
-  assert.equal(await share("nginx-default", "caddy-default").textContent(), "–");
-  assert.deepEqual(seen.errors, []);
-  await context.close();
-});
-
-test("differences with a sign are saved as numbers", async () => {
-  const { context, page } = await open(browser, {}, "REPORT_CONSTANT");
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    page.locator("#table .table:has(table.differences) .csv").click(),
-  ]);
-  const lines = (await readFile(await download.path())).toString().trimEnd().split("\r\n");
-  const rows = lines.slice(1).map((line) => line.split(","));
-  const known = rows.flatMap((row) => row.slice(2)).filter((field) => field !== "–");
-  assert.ok(known.some((field) => Number(field) > 0) && known.some((field) => Number(field) < 0));
-  for (const field of known) assert.match(field, /^-?\d+(\.\d+)?(e-\d+)?$/);
+test("cells are told in the forms of h2load and Vegeta where these would be used", async () => {
+  for (const [variable, form] of [
+    ["REPORT_H3", /As h2load prints it[^]*h3 by ALPN h3, TLSv1\.3[^]*321,070 succeeded, 0 failed/],
+    ["REPORT_CONSTANT", /As Vegeta prints it[^]*500\.20[^]*200:7,500[^]*\+65\.4[^]*-39\.6/],
+  ]) {
+    const { context, page, seen } = await open(browser, {}, variable);
+    assert.match(await page.locator("#table details").textContent(), form);
+    assert.deepEqual(seen.errors, []);
+    await context.close();
+  }
+  const { context, page } = await open(browser);
+  assert.equal(await page.locator("#table pre").count(), 0);
   await context.close();
 });
 
@@ -351,31 +306,19 @@ test("a round that a cell does not have is not chosen there", async () => {
   await linked.context.close();
 });
 
-test("comparisons are counted without those that nothing could be said of", async () => {
-  const { context, page } = await open(browser);
-  const list = page.locator("details:has(> ul [data-conclusion])");
-  const all = await list.locator("li").evaluateAll((rows) =>
-    rows.map((row) => row.dataset.conclusion),
-  );
-  const weighed = all.filter((one) => !["not-compared", "not-comparable"].includes(one));
-  assert.ok(weighed.length > 0 && weighed.length < all.length, all.join(" "));
-  const label = await list.locator("> summary").textContent();
-  assert.match(label, new RegExp(`^${weighed.length} comparisons, \\d+ differences? shown$`));
-  await context.close();
-});
-
 test("links between hosts are shown with both measurements, and only where there are hosts", async () => {
   const plain = await open(browser);
-  assert.equal(await plain.page.locator("table.links").count(), 0);
+  const links = '[aria-label="Links between hosts"]';
+  assert.equal(await plain.page.locator(links).count(), 0);
   await plain.context.close();
   for (const width of [1400, 400]) {
     const viewport = { width, height: 900 };
     const { context, page, seen } = await open(browser, { viewport }, "REPORT_HOSTS");
-    const rows = await page.locator("table.links tbody tr").allInnerTexts();
+    const rows = await page.locator(`${links} tbody tr`).allInnerTexts();
     const cells = rows.map((row) => row.split(/\s*\t\s*/).map((cell) => cell.trim()));
     assert.deepEqual(cells, [
-      ["sut", "g1", "96.0 Mbit/s", "80.0 Mbit/s", "120 µs", "-16.7 %"],
-      ["sut", "g2", "at least 9.50 Gbit/s", "not measured", "120 µs", "not known"],
+      ["sut", "g1", "96.0 Mbit/s", "80.0 Mbit/s", "0.120", "changed: -16.7 %"],
+      ["sut", "g2", ">= 9.50 Gbit/s", "–", "0.120", ""],
     ]);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `the page is ${wide} pixels wide at ${width}`);
@@ -384,31 +327,11 @@ test("links between hosts are shown with both measurements, and only where there
   }
 });
 
-/** The overview's fields as its CSV has them: names of columns, then rows. */
-async function overviewSaved(page) {
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    page.click('.csv[aria-label="Save as CSV: Overview"]'),
-  ]);
-  const lines = (await readFile(await download.path())).toString().trimEnd().split("\r\n");
-  return lines.map((line) => line.split(","));
-}
-
-test("the overview has the p99 where the load makes the rate, under short headings", async () => {
+test("a trial has the p99 beside its name where the load makes the rate", async () => {
   const { context, page } = await open(browser, {}, "REPORT_ANSWER");
-  const heads = page.locator("table.overview thead tr:last-child th");
-  assert.deepEqual((await heads.allTextContents()).slice(0, 3), [
-    "10 c req/s",
-    "200 c req/s",
-    "4,000/s p99 ms",
-  ]);
-  const poisson = heads.nth(2).locator("button");
+  const poisson = page.locator('[aria-label="Load"] button').nth(2);
   assert.equal(await poisson.getAttribute("title"), "4,000 requests/s, Poisson, 50 clients");
-  const [names, first] = await overviewSaved(page);
-  assert.equal(names[0], "contender");
   await poisson.click();
-  const shown = page.locator('#table tr[data-contender="nginx-default"] td').nth(3);
-  assert.equal(Number(first[3]), Number(await shown.getAttribute("data-value")), "both are the p99");
   const trial = page.locator(".trials > details > summary .muted").first();
   assert.match(await trial.textContent(), /^ p99 [\d.]+ [µm]s$/);
   await context.close();
@@ -416,16 +339,15 @@ test("the overview has the p99 where the load makes the rate, under short headin
 
 test("loads of one rate keep names that tell them apart", async () => {
   const { context, page } = await open(browser, {}, "REPORT_CONSTANT");
-  const heads = await page.locator("table.overview thead button").allTextContents();
+  const heads = await page.locator('[aria-label="Load"] button').allTextContents();
   assert.deepEqual(heads.slice(0, 2), ["r500-c10-n2500", "r500-c200"]);
   await context.close();
 });
 
-test("a number's own verdict is what its dot and its trial say", async () => {
+test("a number's own verdict is what its trial says", async () => {
   const own = (report) => {
     const weak = { rate: "valid", latency: "invalid", cpu: "suspect", memory: "suspect", counts: "suspect" };
     const [cell] = report.cells;
-    Object.assign(cell, { verdicts: weak, verdict: { ...cell.verdict, verdict: "invalid" } });
     const [trial, other] = report.trials.filter(
       (it) =>
         it.contender === cell.contender && it.workload === cell.workload && it.load === cell.load,
@@ -435,8 +357,6 @@ test("a number's own verdict is what its dot and its trial say", async () => {
     Object.assign(other, { verdict: "invalid", verdicts: all });
   };
   const { context, page } = await openChanged(browser, {}, "REPORT", own);
-  const dot = page.locator("table.overview tbody .dot").first();
-  assert.equal(await dot.getAttribute("data-verdict"), "valid", "the rate can be used");
   const verdicts = await page.locator(".trials > details > summary .verdict").allTextContents();
   assert.equal(verdicts[0], "invalid: rate suspect, latency, cpu suspect, memory suspect, counts suspect");
   assert.equal(verdicts[1], "invalid", "all of them");
@@ -453,30 +373,16 @@ test("trials name the numbers that are not valid, and which check says so", asyn
   await context.close();
 });
 
-test("a note is told once, with the number of its cells", async () => {
+test("a note is told once, with some of its cells", async () => {
   const { context, page } = await open(browser, {}, "REPORT_ANSWER");
   const note = page.locator("#note-1");
-  assert.match(await note.textContent(), /^\[1\] generator-ceiling R10, suspect in 2 cells/);
-  assert.equal(await note.locator("> ul > li").count(), 1);
-  assert.equal(await note.locator("summary").textContent(), "1 more cell");
-  assert.equal(await note.locator("details li").count(), 1);
-  const known = await page.locator(".believe > .summary li").allTextContents();
+  assert.match(await note.textContent(), /^\[1\] generator-ceiling \(R10\)/);
+  assert.equal(await note.locator("li").count(), 2);
+  const known = await page.locator('section:has(> h2:text("What to know")) li').allTextContents();
   const shared = known.filter((one) => one.includes("shared-cores"));
   assert.equal(shared.length, 1);
   assert.match(shared[0], /\d+ more cells likewise\.$/);
   await context.close();
-});
-
-test("a badge is green only where the finding is good news", async () => {
-  const colours = [];
-  for (const tone of ["warning", "good"]) {
-    const change = (report) => report.answer.findings.forEach((one) => (one.tone = tone));
-    const { context, page } = await openChanged(browser, {}, "REPORT_ANSWER", change);
-    const badge = page.locator(".badge").first();
-    colours.push(await badge.evaluate((it) => getComputedStyle(it).color));
-    await context.close();
-  }
-  assert.notEqual(colours[0], colours[1]);
 });
 
 test("the bar stays in sight and small, however narrow the screen and many the contenders", async () => {

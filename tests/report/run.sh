@@ -12,14 +12,20 @@ examples=${CARGO_TARGET_DIR:-target}/debug/examples
 make_page() {
     "$examples/synthetic_report" "$1"
 }
+# The page, and what its tables are compared with.
+make_all() {
+    make_page "$1.html"
+    "$examples/synthetic_report" "$1.md" full-md
+    "$examples/synthetic_report" "$1.csv" csv
+}
 ROUNDS=3 make_page "$folder/report.html"
-ROUNDS=7 make_page "$folder/answer.html"
+ROUNDS=7 make_all "$folder/answer"
 SIZE=large make_page "$folder/large.html"
 PROTOCOL=h3 make_page "$folder/h3.html"
-LOAD=constant make_page "$folder/constant.html"
-ROUNDS=3 HOSTS=several make_page "$folder/hosts.html"
+LOAD=constant make_all "$folder/constant"
+ROUNDS=3 HOSTS=several make_all "$folder/hosts"
 ROUNDS=7 STOPPED=halfway LATE=nginx-default make_page "$folder/stopped.html"
-ROUNDS=7 FAILED=nginx-default make_page "$folder/failed.html"
+ROUNDS=7 FAILED=nginx-default make_all "$folder/failed"
 export REPORT_FAILED="$folder/failed.html"
 export REPORT_STOPPED="$folder/stopped.html"
 export REPORT_HOSTS="$folder/hosts.html"

@@ -1,12 +1,13 @@
 // The first screen: which, by how much, and can it be trusted. What is said was judged by the
-// report; the page chooses where it stands.
+// report and put into words by its document; the page chooses where it stands.
 
 import { chart } from "./charts/chart.ts";
 import { fitting, forest, forestRows } from "./charts/forest.ts";
+import { entries, type Line, linesOf, list, named, sections, spoken } from "./document.ts";
 import { element } from "./dom.ts";
 import { whole } from "./format.ts";
 import { factsOf, type MetricFacts, METRICS } from "./metrics.ts";
-import type { Finding, Grade, Metric, Report, Weakness } from "./model.ts";
+import type { Metric, Report } from "./model.ts";
 import {
   isPlain,
   type Mark,
@@ -18,22 +19,15 @@ import {
   suits,
 } from "./ratios.ts";
 import type { Selection } from "./selection.ts";
-import { named } from "./tables.ts";
 import { isPrinting } from "./theme.ts";
 
-const GRADES: Record<Grade, string> = {
-  shown: "shown",
-  plain: "plain, not proven",
-  indication: "indication",
-  "not-shown": "not shown",
-};
 /** Below this width the screen is a phone's. */
 const PHONE = 620;
 /** Findings on the first screen; the others are folded. */
 const FINDINGS = 2;
 
 /** Letters from which a sentence is set smaller, so that the rest of the answer stays in sight. */
-const LONG = 105;
+const LONG = 90;
 
 /** The first screen. */
 export function answer(selection: Selection): HTMLElement {
@@ -43,73 +37,27 @@ export function answer(selection: Selection): HTMLElement {
   return box;
 }
 
-/** The most important sentence large, with a badge; the next below it; the rest folded. */
+/** The most important sentence large, the next below it, the rest folded. */
 function findings(report: Report): HTMLElement {
-  const all = report.answer.findings;
-  const box = element("div", { class: "findings" });
-  const [first, ...more] = all;
-  if (!first) {
-    const text = report.answer.no_finding ?? "There is nothing to compare.";
-    box.append(element("h2", { class: "headline" }, text), late(report) ?? "");
-    return box;
-  }
-  const size = first.text.length > LONG ? "headline long" : "headline";
-  const title = element("h2", { class: size }, first.text, " ");
-  title.append(badge(report, first));
-  box.append(title, weakened(first) ?? "");
+  const [[first, ...below] = [], ...more] = entries(linesOf(report, "findings"));
+  const text = first?.text ?? "";
+  const size = text.length > LONG ? "headline long" : "headline";
+  const box = element("div", { class: "findings" }, element("h2", { class: size }, text));
+  if (below.length > 0) box.append(list([below]));
   const narrow = window.innerWidth < PHONE;
-  const open = more.slice(0, narrow ? 0 : FINDINGS);
-  const folded = more.slice(open.length);
-  if (open.length > 0) box.append(list(report, open));
+  const rooms = { other: narrow ? 0 : FINDINGS, warning: narrow ? 1 : FINDINGS };
+  // What warns stands last, and is not to be folded with what does not.
+  const [open, folded]: [Line[][], Line[][]] = [[], []];
+  for (const one of more) {
+    const kind = one[0]?.tone === "warning" ? "warning" : "other";
+    (rooms[kind]-- > 0 ? open : folded).push(one);
+  }
+  if (open.length > 0) box.append(list(open));
   if (folded.length > 0) {
-    const words = `${whole(folded.length)} more ${folded.length === 1 ? "finding" : "findings"}`;
-    const details = element("details", {}, element("summary", {}, words), list(report, folded));
-    box.append(details);
-  }
-  box.append(late(report) ?? "");
-  return box;
-}
-
-/** Servers that answered late after their load, or not at all: no number shows it. */
-function late(report: Report): HTMLElement | null {
-  const all = report.answer.late;
-  if (all.length === 0) return null;
-  const items = (some: string[]) => some.map((one) => element("li", {}, one));
-  const shown = all.slice(0, window.innerWidth < PHONE ? 1 : FINDINGS);
-  const folded = all.slice(shown.length);
-  const box = element("ul", { class: "more late" }, ...items(shown));
-  if (folded.length > 0) {
-    const words = `${whole(folded.length)} more answered as late`;
-    const rest = element("ul", { class: "more" }, ...items(folded));
-    box.append(element("li", {}, element("details", {}, element("summary", {}, words), rest)));
+    const words = `${whole(folded.length)} more`;
+    box.append(element("details", {}, element("summary", {}, words), list(folded)));
   }
   return box;
-}
-
-function list(report: Report, all: Finding[]): HTMLElement {
-  const box = element("ul", { class: "more" });
-  for (const one of all) {
-    box.append(element("li", {}, one.text, " ", badge(report, one), weakened(one) ?? ""));
-  }
-  return box;
-}
-
-/** What takes away from the meaning of a finding. */
-function weakened(finding: Finding): HTMLElement | null {
-  if (finding.weakened_by.length === 0) return null;
-  const items = finding.weakened_by.map((one) => element("li", {}, one.text));
-  return element("ul", { class: "more weakened" }, ...items);
-}
-
-function badge(report: Report, finding: Finding): HTMLElement {
-  // Rounds that were measured: a campaign that was interrupted has fewer than it planned.
-  const { rounds_least: least, rounds_most: most } = report.campaign.interval;
-  const rounds = `${whole(most)} ${most === 1 ? "round" : "rounds"}`;
-  const range = least === most ? rounds : `${whole(least)} to ${rounds}`;
-  const words = `${GRADES[finding.grade]}, ${range}`;
-  // What is shown of a campaign that is not worth it is no good news.
-  const attributes = { "data-grade": finding.grade, "data-tone": finding.tone };
-  return element("span", { class: "badge", ...attributes }, words);
 }
 
 function forestAndTiles(selection: Selection): HTMLElement {
@@ -286,8 +234,8 @@ function tally(its: Ratio[], shownOnly: boolean): string {
     const all = plain === found.length ? " (not proven)" : ` (${plain} not proven)`;
     parts.push(`${words} ${found.length}${plain === 0 ? "" : all}`);
   };
-  add("more", "▲ more in");
-  add("less", "▼ less in");
+  add("more", "^ more in");
+  add("less", "v less in");
   add("equal", "equal in");
   add("open", `${OPEN} not decided in`);
   if (parts.length === 0) parts.push("no difference shown");
@@ -323,19 +271,16 @@ function valuesLine(
 
 /** How far to trust it: a line for each number, with what else weakens it folded. */
 function trust(report: Report): HTMLElement {
-  const { numbers, reasons } = report.answer.trust;
-  const marks = numbers.map((one) =>
-    one.direction ? (one.size === null ? "warning" : "good") : "bad",
-  );
-  const worstMark = ["bad", "warning"].find((mark) => marks.some((one) => one === mark));
-  const line = element("summary", {});
-  line.append(element("b", { "data-trust": worstMark ?? "good" }, "How far to trust it"));
-  for (const [at, one] of numbers.entries()) line.append(numberTrust(one, marks[at] ?? "bad"));
-  const body = element("ul", { class: "reasons" });
-  for (const one of reasons) body.append(reason(one));
-  if (reasons.length === 0) body.append(element("li", {}, "No check found a reason for doubt."));
-  const box = element("details", { class: "trust" }, line, body);
-  const { next, record } = report.answer;
+  const { next, record, trust } = report.answer;
+  const lines = linesOf(report, "trust");
+  const numbers = lines.slice(0, trust.numbers.length);
+  const reasons = lines.slice(numbers.length);
+  const title = sections(report, "trust")[0]?.title ?? "";
+  // In a summary there is room for phrases alone.
+  const said = numbers.map((one) => element("span", { class: "trusted" }, ...spoken(one)));
+  const line = element("summary", {}, element("b", {}, title), ...said);
+  const box = element("details", { class: "trust" }, line);
+  box.append(reasons.length > 0 ? list(entries(reasons)) : "No check found a reason for doubt.");
   if (next.length > 0) {
     const withRecord = (line: string) => (record ? line.replace("RECORD", quoted(record)) : line);
     const where = record ? `in the folder that holds ${record}` : "RECORD is the record folder";
@@ -345,22 +290,7 @@ function trust(report: Report): HTMLElement {
   return box;
 }
 
-/** Such as `req/s: direction yes, size within 12 %`, with why not more. */
-function numberTrust(one: Report["answer"]["trust"]["numbers"][number], mark: string): HTMLElement {
-  const name = factsOf(one.metric).short;
-  const within = one.size === null ? "no" : `within ${Math.ceil(one.size * 100)} %`;
-  const said = one.direction ? `direction yes, size ${within}` : "no";
-  const item = element("span", { class: "trusted" }, element("b", { "data-trust": mark }, name));
-  item.append(`: ${said}`);
-  if (one.reason) item.append(element("span", { class: "muted" }, ` · ${one.reason.text}`));
-  return item;
-}
-
 /** A name as a shell takes it. */
 function quoted(name: string): string {
   return /^[\w./@%:+-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
-}
-
-function reason(one: Weakness): HTMLElement {
-  return element("li", { "data-level": one.level }, element("span", {}, one.text));
 }

@@ -1,71 +1,9 @@
-// The machine, what was asked, and what did not pass: the foot of the page.
+// The machine and what was asked: the foot of the page.
 
+import { named } from "./document.ts";
 import { element, facts, section } from "./dom.ts";
-import { bytes, counted, whole } from "./format.ts";
+import { bytes, whole } from "./format.ts";
 import type { Report } from "./model.ts";
-import { named } from "./tables.ts";
-
-/** Notes behind the verdicts, by number. */
-export function notes(report: Report): HTMLElement | null {
-  const bad = report.notes.filter((note) => note.level !== "note" && note.level !== "passed");
-  if (bad.length === 0) return null;
-  const list = element("ol", { class: "notes" });
-  for (const note of bad) {
-    const cells = note.cells.map((cell) => {
-      const where = `${cell.contender}, ${cell.workload}, ${cell.load}: `;
-      return element("li", {}, element("b", {}, where), cell.text);
-    });
-    const title = element("b", { "data-level": note.level }, `[${note.number}] ${note.code}`);
-    const words = ` ${note.rule}, ${note.level} in ${counted(cells.length, "cell")}`;
-    const folded = cells.splice(1);
-    const line = element("li", { id: `note-${note.number}` }, title, words);
-    line.append(element("ul", {}, ...cells));
-    if (folded.length > 0) {
-      const label = element("summary", {}, counted(folded.length, "more cell"));
-      line.append(element("details", {}, label, element("ul", {}, ...folded)));
-    }
-    list.append(line);
-  }
-  return section("Notes", list);
-}
-
-/** Trials that have no result, with reason and fix, once for all cells that share them. */
-export function lost(report: Report): HTMLElement | null {
-  if (report.lost.length === 0) return null;
-  const list = element("ul", { class: "notes" });
-  for (const one of report.lost) {
-    const cells = one.cells.map((cell) => `${cell.workload}, ${cell.load}`);
-    const places = cells.length === 1 ? `, ${cells[0]}` : "";
-    const where = `${one.contender}${places}, round ${one.rounds.join(", ")}: `;
-    const verdict = element("span", { class: "verdict", "data-verdict": one.verdict }, one.verdict);
-    const line = element("li", {}, element("b", {}, where), verdict, ` ${one.text}`);
-    if (cells.length > 1) {
-      const label = element("summary", {}, `${whole(cells.length)} cells`);
-      line.append(element("details", {}, label, cells.join("; ")));
-    }
-    if (one.message) line.append(element("pre", { tabindex: "0" }, one.message));
-    list.append(line);
-  }
-  return section("Trials without a result", list);
-}
-
-/** Pairs of contenders, round by round. */
-export function comparisons(report: Report): HTMLElement | null {
-  if (report.comparisons.length === 0) return null;
-  const list = element("ul", { class: "notes" });
-  for (const one of report.comparisons) {
-    const where = element("b", {}, `${one.workload}, ${one.load}: `);
-    list.append(element("li", { "data-conclusion": one.conclusion }, where, one.text));
-  }
-  // Each pair is compared once for each metric, and not where a number cannot be used.
-  const weighed = report.comparisons.filter(
-    (one) => !["not-compared", "not-comparable"].includes(one.conclusion),
-  );
-  const shown = weighed.filter((one) => ["higher", "lower"].includes(one.conclusion));
-  const differences = counted(shown.length, "difference");
-  const label = `${counted(weighed.length, "comparison")}, ${differences} shown`;
-  return section("Comparisons", element("details", {}, element("summary", {}, label), list));
-}
 
 /** The machine and the plan. */
 export function surroundings(report: Report): HTMLElement {

@@ -1,8 +1,8 @@
 // Tabs for workload and load, the round, and the legend that shows and hides contenders.
 
+import { named } from "./document.ts";
 import { element } from "./dom.ts";
 import type { Selection } from "./selection.ts";
-import { named } from "./tables.ts";
 
 /** Tabs for workload and load, and the choice of round; redrawn with every change. */
 export function tabs(selection: Selection): HTMLElement {

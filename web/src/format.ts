@@ -21,11 +21,6 @@ export function digits(value: number): string {
   return value.toFixed(3);
 }
 
-/** Nanoseconds as milliseconds, without the unit. */
-export function milliseconds(ns: number): string {
-  return digits(ns / 1e6);
-}
-
 /** A duration with the unit that fits it. */
 export function duration(ns: number): string {
   if (ns >= 1e9) return `${digits(ns / 1e9)} s`;
@@ -66,11 +61,11 @@ function trim(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
 
-/** A ratio with its sign of multiplication: `1.85×`, `0.16×`, `12.4×`, `0.041×`. */
+/** A ratio: `1.85`, `0.16`, `12.4`, `0.041`. */
 export function times(ratio: number): string {
-  if (ratio >= 99.95) return `${whole(ratio)}×`;
-  if (ratio >= 9.995) return `${ratio.toFixed(1)}×`;
-  return `${ratio.toFixed(ratio >= 0.0995 ? 2 : 3)}×`;
+  if (ratio >= 99.95) return whole(ratio);
+  if (ratio >= 9.995) return ratio.toFixed(1);
+  return ratio.toFixed(ratio >= 0.0995 ? 2 : 3);
 }
 
 /** A duration for an axis: no more digits than it has. */

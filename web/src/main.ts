@@ -2,27 +2,23 @@
 
 import "./style.css";
 import { answer } from "./answer.ts";
-import * as campaign from "./campaign.ts";
+import { surroundings } from "./campaign.ts";
 import { chart, type Draw } from "./charts/chart.ts";
 import { errorDots, rateDots, requestDots } from "./charts/counts.ts";
 import { percentileCurve } from "./charts/curve.ts";
-import { cellKeys } from "./charts/forest.ts";
 import { latencyDots } from "./charts/latency.ts";
 import { memoryOverTime, processorsOverTime, rateOverTime } from "./charts/time.ts";
 import { legend, tabs } from "./controls.ts";
+import { parts, type Section, sections } from "./document.ts";
 import { element, section } from "./dom.ts";
-import { configurations, equalWork } from "./equal.ts";
+import { whole } from "./format.ts";
 import { follow } from "./hash.ts";
-import { h2loadTable } from "./h2load.ts";
-import { links } from "./links.ts";
-import { type Cell, readReport, type Report } from "./model.ts";
-import { Selection } from "./selection.ts";
-import { summary } from "./summary.ts";
-import { mainTable, overview, remarks } from "./tables.ts";
+import { readReport, type Report } from "./model.ts";
 import { printWhole } from "./print.ts";
+import { Selection } from "./selection.ts";
+import { type Group, groups, tablesOf } from "./tables.ts";
 import { apply, paint, toggleTheme } from "./theme.ts";
 import { trialList } from "./trials.ts";
-import { vegetaTable } from "./vegeta.ts";
 
 function header(report: Report): HTMLElement {
   const { campaign: run } = report;
@@ -36,27 +32,22 @@ function header(report: Report): HTMLElement {
   return element("header", {}, title, subtitle, button);
 }
 
-/** The tables of the cells of one workload and load. */
-function tablesOf(selection: Selection, cells: Cell[], title: string): HTMLElement[] {
-  const peers = [h2loadTable(cells), vegetaTable(cells, selection.report.differences)];
-  const parts = [mainTable(selection, cells, title), remarks(cells), ...peers];
-  return parts.filter((part) => part !== null);
-}
-
-function tables(selection: Selection): HTMLElement {
+function tables(selection: Selection, all: Group[]): HTMLElement {
   const box = element("div", { id: "table" });
   const draw = () => {
     const { workload, load } = selection;
-    const cells = selection.cells();
-    const title = `${workload}, ${selection.title(load)}`;
-    box.replaceChildren(...tablesOf(selection, cells, title));
+    const chosen = all.find(({ rows: [first] }) => {
+      const cell = first?.[1];
+      return cell?.workload === workload && cell.load === load;
+    });
+    box.replaceChildren(...(chosen ? tablesOf(selection, chosen, chosen.title) : []));
   };
   selection.watch(draw);
   draw();
   return box;
 }
 
-function results(selection: Selection): HTMLElement {
+function results(selection: Selection, all: Group[]): HTMLElement {
   const { caption } = selection.report.campaign;
   const words = `${caption} Click a heading to sort; pale numbers are not valid.`;
   const bar = element("div", { class: "bar" }, tabs(selection), legend(selection));
@@ -81,7 +72,7 @@ function results(selection: Selection): HTMLElement {
   const box = section(
     "Results",
     bar,
-    tables(selection),
+    tables(selection, all),
     element("p", { class: "muted" }, words),
     charts,
   );
@@ -91,31 +82,23 @@ function results(selection: Selection): HTMLElement {
   return box;
 }
 
-/** Every table of the campaign, for printing and searching. */
-function allTables(selection: Selection): HTMLElement {
-  const { report } = selection;
-  const box = element("details", { id: "all-tables" }, element("summary", {}, "All tables"));
+/** Every table of the cells, for printing and searching. */
+function allTables(selection: Selection, all: Group[]): HTMLElement {
   const body = element("div");
-  const draw = () => {
-    const parts = cellKeys(report).flatMap(({ workload, load }) => {
-      const cells = report.cells.filter((it) => it.workload === workload && it.load === load);
-      return tablesOf(selection, cells, `${workload}, ${selection.title(load)} (all tables)`);
-    });
-    body.replaceChildren(...parts);
-  };
   let drawn = "";
   const redraw = () => {
     const { sort, baseline } = selection.choice;
-    if (drawn !== `/${sort}/${baseline}`) draw();
+    if (drawn === `/${sort}/${baseline}`) return;
     drawn = `/${sort}/${baseline}`;
+    const label = ({ title }: Group) => `${title} (all tables)`;
+    body.replaceChildren(...all.flatMap((one) => tablesOf(selection, one, label(one))));
   };
   // Not before the first screen is there.
   later(() => {
     selection.watch(redraw);
     redraw();
   });
-  box.append(body);
-  return box;
+  return element("details", { id: "all-tables" }, element("summary", {}, "All tables"), body);
 }
 
 /** Does what is below the first screen once that is drawn. */
@@ -123,32 +106,55 @@ function later(work: () => void): void {
   requestAnimationFrame(() => setTimeout(work));
 }
 
+/** Sections of the document that stand as they are. */
+function plain(report: Report, name: string, heading?: string): HTMLElement | null {
+  const [first, ...more] = sections(report, name);
+  if (!first) return null;
+  const id = name === "notes" ? (place: number) => `note-${place + 1}` : undefined;
+  const bodies = [first, ...more].flatMap((one) => parts(one, id));
+  return section(heading ?? first.title, ...bodies);
+}
+
+/** The same, each folded; what warns stands open. */
+function folded(report: Report, name: string, heading: string): HTMLElement | null {
+  const all = sections(report, name);
+  const fold = (one: Section) => {
+    const rows = one.parts.flatMap((part) => part.table?.rows ?? []).length;
+    const title = one.title === heading ? `${whole(rows)} rows` : one.title;
+    const box = element("details", {}, element("summary", {}, title), ...parts(one));
+    box.open = one.parts.some((part) => part.lines?.some((line) => line.tone === "warning"));
+    return box;
+  };
+  return all.length === 0 ? null : section(heading, ...all.map(fold));
+}
+
 function start(report: Report): void {
   document.title = `bakeoff: ${report.campaign.name}`;
   paint(report);
   const selection = new Selection(report);
+  const cells = groups(report);
   const page = document.getElementById("page");
-  const parts = [
+  const all = [
     header(report),
     answer(selection),
-    summary(report),
-    section("Overview", overview(selection)),
-    results(selection),
-    campaign.comparisons(report),
-    equalWork(report),
-    configurations(report),
-    links(report),
-    campaign.notes(report),
-    campaign.lost(report),
+    plain(report, "cautions"),
+    plain(report, "ratios", "Overview"),
+    results(selection, cells),
+    folded(report, "comparisons", "Comparisons"),
+    folded(report, "equal-work", "Equal work"),
+    plain(report, "configurations"),
+    plain(report, "links"),
+    plain(report, "notes"),
+    plain(report, "lost"),
     section(
       "Trials",
       element("p", { class: "muted" }, "Of the workload and load chosen above."),
       trialList(selection),
     ),
-    section("Tables", allTables(selection)),
-    campaign.surroundings(report),
+    section("Tables", allTables(selection, cells)),
+    surroundings(report),
   ];
-  page?.append(...parts.filter((part) => part !== null));
+  page?.append(...all.filter((part) => part !== null));
   printWhole();
   apply();
   follow(selection, () => document.getElementById("results")?.scrollIntoView({ block: "start" }));

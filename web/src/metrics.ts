@@ -1,7 +1,7 @@
 // What is compared: names, units and which way is better.
 
 import { bytes, compact, digits, duration, ticks } from "./format.ts";
-import type { Metric, NumberName } from "./model.ts";
+import type { Metric, NumberName, Report } from "./model.ts";
 
 export interface MetricFacts {
   metric: Metric;
@@ -63,4 +63,10 @@ export function factsOf(metric: Metric): MetricFacts {
   const found = METRICS.find((one) => one.metric === metric);
   if (!found) throw new Error(`no metric is called ${metric}`);
   return found;
+}
+
+/** What contenders are compared by at a load: in an open loop the load makes the rate. */
+export function decidingAt(report: Report, load: string): Metric {
+  const model = report.campaign.loads.find((one) => one.label === load)?.model;
+  return model === "open" ? "latency_p99_ns" : "rate_per_s";
 }

@@ -27,8 +27,6 @@ export interface Ratio extends Ranged {
   proven: boolean;
   /** Differences up to this share are noise. */
   floor: number;
-  /** The report's own sentence. */
-  text: string;
   /** How the work of the two differs: possible causes. */
   unequal: string[];
 }
@@ -37,8 +35,8 @@ export interface Ratio extends Ranged {
 export const OPEN = "~";
 /** Marks as the terminal prints them, for eyes. */
 const SIGNS: Record<Mark, string> = {
-  more: "▲",
-  less: "▼",
+  more: "^",
+  less: "v",
   equal: "=",
   none: "",
   open: OPEN,
@@ -79,7 +77,7 @@ function seen(one: Comparison, contender: string, inverted: boolean): Ratio {
   const { mark, proven } = markOf(one);
   const ratio = { workload: one.workload, load: one.load, contender, n, proven };
   const unequal = one.basis.unequal.map((check) => check.text);
-  const rest = { floor: one.floor, text: one.text, unequal };
+  const rest = { floor: one.floor, unequal };
   if (!inverted) return { ...ratio, ...rest, point, low, high, bound, mark };
   const across = { more: "less", less: "more" } as const;
   const sides = { "at-least": "at-most", "at-most": "at-least" } as const;
@@ -113,14 +111,13 @@ function pointOf(one: Comparison): number {
 /** `≥ 1.85×`. */
 export function pointText(ratio: Ratio): string {
   const bound = { "at-least": "≥ ", "at-most": "≤ " };
-  return `${ratio.bound === null ? "" : bound[ratio.bound]}${times(ratio.point)}`;
+  return `${ratio.bound === null ? "" : bound[ratio.bound]}${times(ratio.point)}×`;
 }
 
 /** `0.16× (0.14 to 0.18)`. */
 export function ratioText(ratio: Ratio): string {
   if (ratio.n < 2) return pointText(ratio);
-  const bare = (value: number) => times(value).replace("×", "");
-  return `${pointText(ratio)} (${bare(ratio.low)} to ${bare(ratio.high)})`;
+  return `${pointText(ratio)} (${times(ratio.low)} to ${times(ratio.high)})`;
 }
 
 /** Whether a difference is plain and more rounds would have to prove it. */
@@ -128,7 +125,7 @@ export function isPlain(ratio: Ratio): boolean {
   return !ratio.proven && (ratio.mark === "more" || ratio.mark === "less");
 }
 
-/** The sign after a ratio, which it has in the terminal too: ▲, ▼, =, ~ or nothing. */
+/** The sign after a ratio, which it has in the terminal too: ^, v, =, ~ or nothing. */
 export function sign(ratio: Ratio): string {
   return isPlain(ratio) ? OPEN : SIGNS[ratio.mark];
 }

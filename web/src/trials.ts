@@ -1,12 +1,12 @@
 // Everything about single trials, for whoever wants to look closer. A trial's details are built
 // when they are opened.
 
+import { named } from "./document.ts";
 import { type Child, element, facts } from "./dom.ts";
 import { bytes, digits, duration, percent, whole } from "./format.ts";
-import { factsOf } from "./metrics.ts";
+import { decidingAt, factsOf } from "./metrics.ts";
 import type { Check, Report, Trial } from "./model.ts";
 import type { Selection } from "./selection.ts";
-import { decidingAt, named, weakNumbers } from "./tables.ts";
 
 /** The trials of the chosen workload and load. */
 export function trialList(selection: Selection): HTMLElement {
@@ -32,7 +32,7 @@ function trialEntry(report: Report, trial: Trial): HTMLElement {
     named(trial.contender, trial.kind),
     ` round ${trial.round}${trial.attempt > 1 ? `, attempt ${trial.attempt}` : ""} `,
   );
-  const weak = weakNumbers(trial.verdicts, trial.verdict);
+  const weak = weakNumbers(trial);
   const verdict = `${trial.verdict}${weak === "" ? "" : `: ${weak}`}`;
   title.append(element("span", { class: "verdict", "data-verdict": trial.verdict }, verdict));
   title.append(element("span", { class: "muted" }, ` ${words}`));
@@ -41,6 +41,14 @@ function trialEntry(report: Report, trial: Trial): HTMLElement {
     if (entry.open && entry.childElementCount === 1) entry.append(...details(report, trial));
   });
   return entry;
+}
+
+/** The numbers that are not valid, where not all are alike. */
+function weakNumbers({ verdicts, verdict: worst }: Trial): string {
+  const all = Object.entries(verdicts);
+  if (all.every(([, one]) => one === worst)) return "";
+  const weak = all.filter(([, one]) => one !== "valid");
+  return weak.map(([number, one]) => (one === worst ? number : `${number} ${one}`)).join(", ");
 }
 
 function details(report: Report, trial: Trial): HTMLElement[] {

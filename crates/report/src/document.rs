@@ -11,14 +11,17 @@ mod configurations;
 mod context;
 pub(crate) mod fit;
 mod links;
+mod page;
 mod unit;
 
 use bakeoff_stats::Estimate;
+use serde::Serialize;
 
 pub use unit::Unit;
 
 pub(crate) use answer::{TRUST, legend, marks_of, unit_of};
 pub(crate) use answer::{findings as findings_of, late as late_of};
+pub(crate) use page::of_page;
 
 use crate::view::{Report, Tone};
 
@@ -42,6 +45,28 @@ pub struct Section {
     pub extent: Extent,
     /// What it consists of, in order.
     pub parts: Vec<Part>,
+}
+
+impl Section {
+    /// A section of every report.
+    pub(crate) fn new(name: &'static str, title: impl Into<String>, parts: Vec<Part>) -> Self {
+        Self {
+            name,
+            title: title.into(),
+            extent: Extent::Short,
+            parts,
+        }
+    }
+
+    /// The same of some reports.
+    pub(crate) fn within(self, extent: Extent) -> Self {
+        Self { extent, ..self }
+    }
+
+    /// A section of lines; `None` where there is none.
+    pub(crate) fn of_lines(name: &'static str, title: &str, lines: Vec<Line>) -> Option<Self> {
+        (!lines.is_empty()).then(|| Self::new(name, title, vec![Part::Lines(lines)]))
+    }
 }
 
 /// Which reports have a section or a column.
@@ -84,7 +109,7 @@ pub enum Part {
 }
 
 /// One sentence or list item.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Line {
     /// How to take it; `None` where it only informs.
     pub tone: Option<Tone>,
@@ -131,6 +156,28 @@ pub struct Table {
     pub rows: Vec<Row>,
 }
 
+impl Table {
+    /// A table of contenders and no references, without a title.
+    pub(crate) fn of(name: &'static str, columns: Vec<Column>, rows: Vec<Vec<Field>>) -> Self {
+        let row = |fields| Row {
+            reference: false,
+            fields,
+        };
+        Self {
+            name,
+            title: String::new(),
+            columns,
+            rows: rows.into_iter().map(row).collect(),
+        }
+    }
+
+    /// The columns that a report of this extent has, each with its place.
+    pub(crate) fn within(&self, extent: Extent) -> Vec<(usize, &Column)> {
+        let columns = self.columns.iter().enumerate();
+        columns.filter(|(_, one)| one.extent <= extent).collect()
+    }
+}
+
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
@@ -144,6 +191,24 @@ pub struct Column {
     pub ends: bool,
     /// Which reports show it.
     pub extent: Extent,
+}
+
+impl Column {
+    /// A column of every report.
+    pub(crate) fn new(name: &str, title: &str, unit: Unit) -> Self {
+        Self {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            unit,
+            ends: false,
+            extent: Extent::Short,
+        }
+    }
+
+    /// The same of some reports.
+    pub(crate) fn within(self, extent: Extent) -> Self {
+        Self { extent, ..self }
+    }
 }
 
 /// A row of a table.
@@ -168,6 +233,10 @@ pub struct Field {
     pub reason: Option<String>,
     /// How to take it, where that is shown by a colour.
     pub tone: Option<Tone>,
+    /// Whether the verdict on the value is less than valid.
+    pub weak: bool,
+    /// Numbers of the notes that are about it.
+    pub notes: Vec<usize>,
 }
 
 /// What a field holds.
@@ -208,6 +277,16 @@ impl Field {
     /// The field as people read it; empty where there is no value. The interval of a ratio stands
     /// with it, that of other numbers in a column of its own.
     pub fn shown(&self, unit: Unit) -> String {
+        let words = self.words(unit);
+        if self.notes.is_empty() {
+            return words;
+        }
+        let notes: Vec<String> = self.notes.iter().map(ToString::to_string).collect();
+        format!("{words} [{}]", notes.join(","))
+    }
+
+    /// The same without the numbers of notes.
+    pub(crate) fn words(&self, unit: Unit) -> String {
         let bound = self.bound.map_or(String::new(), |bound| bound.to_owned());
         match &self.value {
             Value::Nothing => String::new(),
@@ -312,6 +391,13 @@ impl Document {
     /// The section of a name.
     pub fn section(&self, name: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// What a report of this extent has of it.
+    pub(crate) fn within(&self, extent: Extent) -> impl Iterator<Item = &Section> {
+        self.sections
+            .iter()
+            .filter(move |section| section.extent <= extent)
     }
 
     /// Every table of a name, in order.

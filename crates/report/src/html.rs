@@ -5,8 +5,9 @@
 
 use std::fmt::Write as _;
 
-use crate::document::{Document, Extent, Figure, Line, Part, Section, Table, draw};
+use crate::document::{Column, Document, Extent, Figure, Line, Part, Section, Table, draw};
 use crate::pack::packed;
+use crate::svg::{LINE, Svg};
 use crate::view::{Report, Tone};
 
 /// The built page; empty when `make page` had not been run.
@@ -97,8 +98,7 @@ pub(crate) fn plain(document: &Document, (below, more): (&str, &str)) -> String 
         out,
         "<title>{title}</title>\n<style>{STYLE}</style>\n<h1>{title}</h1>"
     );
-    let shown = document.sections.iter();
-    for one in shown.filter(|section| section.extent <= Extent::Full) {
+    for one in document.within(Extent::Full) {
         section(&mut out, one);
         if one.name == below {
             out.push_str(more);
@@ -143,30 +143,20 @@ fn list(out: &mut String, lines: &[Line]) {
 }
 
 fn table(out: &mut String, table: &Table) {
-    let shown: Vec<usize> = (0..table.columns.len())
-        .filter(|index| table.columns[*index].extent <= Extent::Full)
-        .collect();
-    let class = |index: usize| {
-        if table.columns[index].unit.is_numeric() {
-            " class=\"n\""
-        } else {
-            ""
-        }
+    let shown = table.within(Extent::Full);
+    let class = |column: &Column| match column.unit.is_numeric() {
+        true => " class=\"n\"",
+        false => "",
     };
     out.push_str("<table>\n");
     if !table.title.is_empty() {
         let _ = writeln!(out, "<caption>{}</caption>", escaped(&table.title));
     }
     out.push_str("<tr>");
-    for index in &shown {
-        let column = &table.columns[*index];
-        let title = escaped(&column.title);
-        let unit = column.unit.name();
-        let _ = write!(
-            out,
-            "<th{}>{title} <small>{unit}</small></th>",
-            class(*index)
-        );
+    for (_, column) in &shown {
+        let (title, unit) = (escaped(&column.title), column.unit.name());
+        let class = class(column);
+        let _ = write!(out, "<th{class}>{title} <small>{unit}</small></th>");
     }
     out.push_str("</tr>\n");
     for row in &table.rows {
@@ -175,21 +165,22 @@ fn table(out: &mut String, table: &Table) {
         } else {
             "<tr>"
         });
-        for index in &shown {
+        for (index, column) in &shown {
             let field = &row.fields[*index];
             let reason = field.reason.as_ref().map_or(String::new(), |reason| {
                 format!(" title=\"{}\"", escaped(&crate::number::plain(reason)))
             });
-            let text = escaped(&field.shown(table.columns[*index].unit));
-            let _ = write!(out, "<td{}{reason}>{text}</td>", class(*index));
+            let text = escaped(&field.shown(column.unit));
+            let _ = write!(out, "<td{}{reason}>{text}</td>", class(column));
         }
         out.push_str("</tr>\n");
     }
     out.push_str("</table>\n");
 }
 
-/// Width of the plot, its left edge, and height of a row, in pixels.
-const PLOT: (f64, f64, f64) = (420.0, 300.0, 22.0);
+/// Height of a row, and the edges of the plot.
+const ROW: f64 = 22.0;
+const EDGES: (f64, f64) = (300.0, 720.0);
 
 /// Dots with whiskers on a logarithmic axis, 1 in its middle, and the band of noise.
 fn figure(out: &mut String, figure: &Figure) {
@@ -201,42 +192,34 @@ fn figure(out: &mut String, figure: &Figure) {
     let most = ends
         .map(|value| value.ln().abs())
         .fold(1.2_f64.ln(), f64::max);
-    let (width, left, row) = PLOT;
+    let (left, right) = EDGES;
     let at = |value: f64| {
         let share = (value.max(1e-9).ln() / most).clamp(-1.0, 1.0);
-        left + width / 2.0 * (1.0 + share)
+        left + (right - left) / 2.0 * (1.0 + share)
     };
-    let height = row * (figure.points.len() as f64 + 1.0);
-    let title = escaped(&figure.title);
-    let _ = writeln!(
-        out,
-        "<svg role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {} {height}\">\n\
-         <title>{title}</title>",
-        left + width + 20.0
-    );
+    let height = ROW * (figure.points.len() as f64 + 1.0);
+    let mut svg = Svg::new((right + 20.0, height), "", &figure.title);
     let (low, high) = (at(1.0 / (1.0 + figure.floor)), at(1.0 + figure.floor));
-    let _ = writeln!(
-        out,
-        "<rect x=\"{low:.1}\" y=\"0\" width=\"{:.1}\" height=\"{height}\" opacity=\".15\"/>\n\
-         <path d=\"M{:.1} 0V{height}\" class=\"l\"/>",
-        high - low,
-        at(1.0)
+    svg.rect(
+        (low, 0.0),
+        (high - low, height),
+        "opacity=\".15\"",
+        &figure.title,
     );
+    svg.line((at(1.0), 0.0), (at(1.0), height), LINE, "");
     for (index, point) in figure.points.iter().enumerate() {
-        let y = row * (index as f64 + 0.8);
-        let fill = if point.bound { " class=\"hollow\"" } else { "" };
-        let _ = writeln!(
-            out,
-            "<text x=\"0\" y=\"{:.1}\">{}</text><path d=\"M{:.1} {y:.1}H{:.1}\" class=\"l\"/>\
-             <circle cx=\"{:.1}\" cy=\"{y:.1}\" r=\"4\"{fill}/>",
-            y + 4.0,
-            escaped(&point.label),
-            at(point.ratio.low),
-            at(point.ratio.high),
-            at(point.ratio.point)
+        let y = ROW * (index as f64 + 0.8);
+        let style = if point.bound { "class=\"hollow\"" } else { "" };
+        svg.text((0.0, y + 4.0), "", &point.label);
+        svg.line(
+            (at(point.ratio.low), y),
+            (at(point.ratio.high), y),
+            LINE,
+            "",
         );
+        svg.dot((at(point.ratio.point), y), 4.0, style, "");
     }
-    out.push_str("</svg>\n");
+    out.push_str(&svg.finish());
 }
 
 /// The shadows at the sides of a table are covered where it ends there, so that what is cut off

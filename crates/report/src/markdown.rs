@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::document::{Document, Extent, Line, Part, Section, Table, draw};
+use crate::document::{Column, Document, Extent, Line, Part, Section, Table, draw};
 use crate::number::counted;
 use crate::view::{Report, Tone};
 
@@ -46,8 +46,7 @@ pub fn markdown(report: &Report, options: MarkdownOptions) -> String {
 /// A document from top to bottom: the sections that a report of this extent has.
 pub(crate) fn plain(document: &Document, extent: Extent) -> String {
     let mut out = format!("# {}\n", escaped(&document.title));
-    let shown = document.sections.iter();
-    for one in shown.filter(|section| section.extent <= extent) {
+    for one in document.within(extent) {
         section(&mut out, one, extent);
     }
     out
@@ -134,32 +133,28 @@ fn list<'l>(out: &mut String, lines: impl IntoIterator<Item = &'l Line>) {
 }
 
 fn table(out: &mut String, table: &Table, extent: Extent) {
-    let shown: Vec<usize> = (0..table.columns.len())
-        .filter(|index| table.columns[*index].extent <= extent)
-        .collect();
+    let shown = table.within(extent);
     if !table.title.is_empty() {
         let _ = writeln!(out, "\n{}", escaped_line(&table.title));
     }
     out.push('\n');
-    let titles = shown.iter().map(|index| {
-        let column = &table.columns[*index];
-        match column.unit.name() {
+    row(
+        out,
+        shown.iter().map(|(_, column)| match column.unit.name() {
             "" => escaped(&column.title),
             unit => format!("{} ({unit})", escaped(&column.title)),
-        }
-    });
-    row(out, titles);
-    let numeric = |index: &usize| table.columns[*index].unit.is_numeric();
+        }),
+    );
     let rules = shown
         .iter()
-        .map(|index| if numeric(index) { "--:" } else { "---" });
-    row(out, rules.map(str::to_owned));
-    for fields in &table.rows {
-        let fields = shown.iter().map(|index| {
-            let unit = table.columns[*index].unit;
-            escaped(&fields.fields[*index].shown(unit))
+        .map(|(_, column)| match column.unit.is_numeric() {
+            true => "--:",
+            false => "---",
         });
-        row(out, fields);
+    row(out, rules.map(str::to_owned));
+    for one in &table.rows {
+        let field = |(at, column): &(usize, &Column)| one.fields[*at].shown(column.unit);
+        row(out, shown.iter().map(|column| escaped(&field(column))));
     }
 }
 

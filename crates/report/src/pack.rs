@@ -19,6 +19,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::document::{draw, of_page};
 use crate::safe::{plain, plain_lines};
 use crate::view::Report;
 
@@ -26,10 +27,11 @@ use crate::view::Report;
 const WORTH_SHARING: usize = 24;
 
 /// The report as one packed document, whose texts are fit to be shown: a page would act on marks
-/// of direction too.
+/// of direction too. With it is what is drawn of it, which is all that the page shows in tables.
 pub fn packed(report: &Report) -> String {
-    let value =
+    let mut value =
         serde_json::to_value(report).expect("the view model has only text keys and numbers");
+    value["document"] = of_page(&draw(report));
     pack(&shown(value))
 }
 

@@ -39,8 +39,7 @@ pub fn text(report: &Report, options: TextOptions<'_>) -> String {
     let mut lines = Vec::new();
     if options.full {
         lines.push(Paint::Bold.on(&document.title, options.colour));
-        let shown = document.sections.iter();
-        let shown = shown.filter(|section| section.extent <= Extent::Full);
+        let shown = document.within(Extent::Full);
         for one in shown.filter(|section| !ANSWER.contains(&section.name)) {
             section(&mut lines, one, options);
             lines.push(String::new());
@@ -56,8 +55,7 @@ pub(crate) fn plain(document: &Document, most: Extent, options: TextOptions<'_>)
     let width = options.width.max(WIDTH_LEAST);
     let options = TextOptions { width, ..options };
     let mut lines = Vec::new();
-    let shown = document.sections.iter();
-    for one in shown.filter(|section| section.extent <= most) {
+    for one in document.within(most) {
         section(&mut lines, one, options);
         lines.push(String::new());
     }
@@ -134,9 +132,8 @@ fn verbatim(lines: &mut Vec<String>, part: &Part, configurations: bool, options:
 }
 
 fn table(lines: &mut Vec<String>, table: &Table, options: TextOptions<'_>) {
-    let shown: Vec<usize> = (0..table.columns.len())
-        .filter(|index| table.columns[*index].extent <= Extent::Full)
-        .collect();
+    let shown = table.within(Extent::Full);
+    let shown: Vec<usize> = shown.into_iter().map(|(index, _)| index).collect();
     let grid = grid(table, &shown);
     for (index, part) in grid.split(options.width).iter().enumerate() {
         if index > 0 {

@@ -3,7 +3,7 @@
 use bakeoff_audit::{ConfirmAnswer, Grade, Level, NumberTrust, percent};
 use bakeoff_stats::{Metric, Number};
 
-use super::{Column, Extent, Field, Figure, Line, Part, Point, Row, Section, Table, Unit, Value};
+use super::{Column, Field, Figure, Line, Part, Point, Section, Table, Unit, Value};
 use crate::number::{counted, plain};
 use crate::view::{RatioCell, RatioRow, RatioTable, Report, Tone};
 
@@ -11,16 +11,10 @@ use crate::view::{RatioCell, RatioRow, RatioTable, Report, Tone};
 pub(crate) const TRUST: &str = "How far to trust it";
 
 pub(super) fn draw(report: &Report) -> Vec<Section> {
-    let section = |name, title: &str, parts| Section {
-        name,
-        title: title.to_owned(),
-        extent: Extent::Short,
-        parts,
-    };
     let mut found = findings(report);
     found.extend(late(report));
     let found = Part::Lines(found);
-    let mut sections = vec![section("findings", "Answer", vec![found])];
+    let mut sections = vec![Section::new("findings", "Answer", vec![found])];
     let mut ratios = Vec::new();
     for table in &report.answer.tables {
         ratios.push(Part::Table(ratio_table(table)));
@@ -32,9 +26,9 @@ pub(super) fn draw(report: &Report) -> Vec<Section> {
         ratios.push(Part::Lines(vec![Line::new(format!("Marks: {legend}."))]));
     }
     if !ratios.is_empty() {
-        sections.push(section("ratios", "", ratios));
+        sections.push(Section::new("ratios", "", ratios));
     }
-    sections.push(section("trust", TRUST, vec![trust(report)]));
+    sections.push(Section::new("trust", TRUST, vec![trust(report)]));
     sections
 }
 
@@ -138,13 +132,7 @@ fn weakness(one: &bakeoff_audit::Weakness) -> Line {
 /// A row for each workload and load, with the baseline's own value and the others' ratios to it.
 fn ratio_table(table: &RatioTable) -> Table {
     let unit = unit_of(table.metric);
-    let column = |title: &str, unit| Column {
-        name: String::new(),
-        title: title.to_owned(),
-        unit,
-        ends: false,
-        extent: Extent::Short,
-    };
+    let column = |title: &str, unit| Column::new("", title, unit);
     let mut columns = vec![column(&table.title, Unit::Text), column("", Unit::Text)];
     for (index, name) in table.columns.iter().enumerate() {
         let unit = if index == 0 { unit } else { Unit::Ratio };
@@ -157,20 +145,15 @@ fn ratio_table(table: &RatioTable) -> Table {
             0 => baseline(cell),
             _ => ratio(table.metric, cell),
         }));
-        Row {
-            reference: false,
-            fields,
-        }
+        fields
     };
     Table {
-        name: "ratios",
         title: format!(
             "{}, and the ratio to {}",
             table.title,
             plain(&table.baseline)
         ),
-        columns,
-        rows: table.rows.iter().map(row).collect(),
+        ..Table::of("ratios", columns, table.rows.iter().map(row).collect())
     }
 }
 
@@ -240,6 +223,7 @@ pub(super) fn ratio(metric: Metric, cell: &RatioCell) -> Field {
         mark: cell.mark,
         reason: cell.reason.clone(),
         tone,
+        ..Field::default()
     }
 }
 

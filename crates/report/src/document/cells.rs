@@ -29,22 +29,10 @@ pub(super) fn draw(report: &Report) -> Vec<Section> {
     let groups = report.cells.chunk_by(same);
     let mut sections: Vec<Section> = groups.map(|cells| group(report, cells)).collect();
     if sections.is_empty() {
-        sections.push(of(
-            String::new(),
-            Extent::Data,
-            vec![Part::Table(table(report, &[]))],
-        ));
+        let empty = Section::new("cells", "", vec![Part::Table(table(report, &[]))]);
+        sections.push(empty.within(Extent::Data));
     }
     sections
-}
-
-fn of(title: String, extent: Extent, parts: Vec<Part>) -> Section {
-    Section {
-        name: "cells",
-        title,
-        extent,
-        parts,
-    }
 }
 
 fn table(report: &Report, cells: &[Cell]) -> Table {
@@ -77,7 +65,7 @@ fn group(report: &Report, cells: &[Cell]) -> Section {
             });
         }
     }
-    of(title(report, &cells[0]), Extent::Short, parts)
+    Section::new("cells", title(report, &cells[0]), parts)
 }
 
 fn title(report: &Report, cell: &Cell) -> String {
@@ -158,13 +146,7 @@ fn drawn(
     field: impl Fn(&Report, &Cell) -> Field + 'static,
 ) -> Drawn {
     Drawn {
-        column: Column {
-            name: name.to_owned(),
-            title: title.to_owned(),
-            unit,
-            ends: false,
-            extent,
-        },
+        column: Column::new(name, title, unit).within(extent),
         field: Box::new(field),
     }
 }
@@ -341,15 +323,18 @@ fn estimate(measure: Metric, title: &str, extent: Extent) -> Drawn {
     let unit = unit_of(measure);
     drawn(measure.name(), title, unit, extent, move |_, cell| {
         let reason = cell.missing.get(&measure).cloned();
+        let weak = cell.verdicts.of(measure.number()) != Verdict::Valid;
         let is_rate = measure == Metric::RatePerS;
         match (cell.at_least(measure), cell.estimate(measure)) {
             (Some(bound), _) => Field {
                 bound: Some(">="),
                 reason,
+                weak,
                 ..Field::number(Some(bound))
             },
             (None, Some(one)) => Field {
                 bound: (is_rate && cell.rate_is_lower_bound).then_some(">="),
+                weak,
                 ..Field::of(Value::Estimate(*one))
             },
             (None, None) => Field {
@@ -396,11 +381,8 @@ fn verdict(cell: &Cell) -> Field {
             .collect();
         text = format!("{text}: {}", parts.join(", "));
     }
-    let notes: Vec<String> = cell.notes.iter().map(ToString::to_string).collect();
-    if !notes.is_empty() {
-        text = format!("{text} [{}]", notes.join(","));
-    }
     Field {
+        notes: cell.notes.clone(),
         tone: Some(match worst {
             Verdict::Valid => Tone::Good,
             Verdict::Suspect => Tone::Warning,

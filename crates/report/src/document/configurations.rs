@@ -1,16 +1,14 @@
 //! Equal work, and what the contenders' configurations say differently.
 
-use super::{Column, Extent, Field, Line, Part, Row, Section, Table, Unit};
+use super::{Column, Extent, Field, Line, Part, Section, Table, Unit};
 use crate::view::{Class, Equivalence, Report, Tone};
 use crate::{changes, equal, number::plain};
 
 /// A table for each workload where the work is unequal, a few lines for each where it is not.
 pub(super) fn equal_work(report: &Report) -> Vec<Section> {
-    let section = |facts: &Equivalence| Section {
-        name: "equal-work",
-        title: format!("Equal work: {}", plain(&facts.workload)),
-        extent: Extent::Full,
-        parts: of_workload(facts),
+    let section = |facts: &Equivalence| {
+        let title = format!("Equal work: {}", plain(&facts.workload));
+        Section::new("equal-work", title, of_workload(facts)).within(Extent::Full)
     };
     report.equivalence.iter().map(section).collect()
 }
@@ -36,13 +34,7 @@ fn of_workload(facts: &Equivalence) -> Vec<Part> {
 }
 
 fn fact_table(facts: &Equivalence) -> Table {
-    let column = |title: String| Column {
-        name: String::new(),
-        title,
-        unit: Unit::Text,
-        ends: false,
-        extent: Extent::Full,
-    };
+    let column = |title: String| Column::new("", &title, Unit::Text).within(Extent::Full);
     let row = |row: &crate::view::FactRow| {
         let tone = match row.class {
             Class::Unfair => Some(Tone::Warning),
@@ -52,17 +44,10 @@ fn fact_table(facts: &Equivalence) -> Table {
             tone,
             ..Field::text(text)
         };
-        Row {
-            reference: false,
-            fields: equal::fields(row).into_iter().map(field).collect(),
-        }
+        equal::fields(row).into_iter().map(field).collect()
     };
-    Table {
-        name: "facts",
-        title: String::new(),
-        columns: equal::titles(facts).into_iter().map(column).collect(),
-        rows: facts.rows.iter().map(row).collect(),
-    }
+    let columns = equal::titles(facts).into_iter().map(column).collect();
+    Table::of("facts", columns, facts.rows.iter().map(row).collect())
 }
 
 /// Changes of users' own configurations, then what two variants of one server say differently.
@@ -78,10 +63,6 @@ pub(super) fn configurations(report: &Report) -> Option<Section> {
         brief: Vec::new(),
     });
     let parts: Vec<Part> = changed.chain(differing).collect();
-    (!parts.is_empty()).then(|| Section {
-        name: "configurations",
-        title: "Configurations".to_owned(),
-        extent: Extent::Full,
-        parts,
-    })
+    let section = |parts| Section::new("configurations", "Configurations", parts);
+    (!parts.is_empty()).then(|| section(parts).within(Extent::Full))
 }

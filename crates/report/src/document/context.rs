@@ -2,7 +2,7 @@
 
 use bakeoff_audit::Level;
 
-use super::{Column, Extent, Field, Line, Part, Row, Section, Table, Unit, Value};
+use super::{Column, Extent, Field, Line, Part, Section, Table, Unit, Value};
 use crate::number::plain;
 use crate::view::{Lost, LostCell, Note, Report};
 
@@ -32,12 +32,8 @@ pub(super) fn heading(report: &Report) -> Section {
         campaign.caption.clone(),
     ];
     let lines = lines.into_iter().filter(|line| !line.is_empty());
-    Section {
-        name: "campaign",
-        title: String::new(),
-        extent: Extent::Short,
-        parts: vec![Part::Lines(lines.map(Line::new).collect())],
-    }
+    let parts = vec![Part::Lines(lines.map(Line::new).collect())];
+    Section::new("campaign", "", parts)
 }
 
 /// Verdicts and what weakens them, in sentences; what sums up a note stands with the notes.
@@ -46,27 +42,16 @@ pub(super) fn cautions(report: &Report) -> Option<Section> {
     let lines: Vec<Line> = own
         .map(|one| Line::toned(one.tone, plain(&one.text)))
         .collect();
-    (!lines.is_empty()).then(|| Section {
-        name: "cautions",
-        title: "What to know".to_owned(),
-        extent: Extent::Full,
-        parts: vec![Part::Lines(lines)],
-    })
+    let section = Section::of_lines("cautions", "What to know", lines)?;
+    Some(section.within(Extent::Full))
 }
 
 /// Every pair by every metric that was compared, with what was concluded.
 pub(super) fn comparisons(report: &Report) -> Option<Section> {
-    let column = |name: &str, title: &str, unit| Column {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        unit,
-        ends: false,
-        extent: Extent::Full,
-    };
+    let column = |name: &str, unit| Column::new(name, name, unit).within(Extent::Full);
     let shown = report.comparisons.iter().filter(|one| one.ratio.is_some());
-    let row = |one: &crate::view::Comparison| Row {
-        reference: false,
-        fields: vec![
+    let row = |one: &crate::view::Comparison| {
+        vec![
             Field::text(plain(&one.workload)),
             Field::text(plain(&one.load)),
             Field::text(format!("{} / {}", plain(&one.second), plain(&one.first))),
@@ -76,26 +61,20 @@ pub(super) fn comparisons(report: &Report) -> Option<Section> {
                 ..Field::of(one.ratio.map_or(Value::Nothing, Value::Estimate))
             },
             Field::text(one.conclusion),
-        ],
+        ]
     };
-    let rows: Vec<Row> = shown.map(row).collect();
-    (!rows.is_empty()).then(|| Section {
-        name: "comparisons",
-        title: "Comparisons".to_owned(),
-        extent: Extent::Full,
-        parts: vec![Part::Table(Table {
-            name: "comparisons",
-            title: String::new(),
-            columns: vec![
-                column("workload", "workload", Unit::Text),
-                column("load", "load", Unit::Text),
-                column("pair", "pair", Unit::Text),
-                column("metric", "metric", Unit::Text),
-                column("ratio", "ratio", Unit::Ratio),
-                column("conclusion", "conclusion", Unit::Text),
-            ],
-            rows,
-        })],
+    let rows: Vec<_> = shown.map(row).collect();
+    let columns = vec![
+        column("workload", Unit::Text),
+        column("load", Unit::Text),
+        column("pair", Unit::Text),
+        column("metric", Unit::Text),
+        column("ratio", Unit::Ratio),
+        column("conclusion", Unit::Text),
+    ];
+    (!rows.is_empty()).then(|| {
+        let table = Part::Table(Table::of("comparisons", columns, rows));
+        Section::new("comparisons", "Comparisons", vec![table]).within(Extent::Full)
     })
 }
 
@@ -103,12 +82,7 @@ pub(super) fn comparisons(report: &Report) -> Option<Section> {
 pub(super) fn notes(report: &Report) -> Option<Section> {
     let bad = report.notes.iter().filter(|note| note.level > Level::Note);
     let lines: Vec<Line> = bad.flat_map(note).collect();
-    (!lines.is_empty()).then(|| Section {
-        name: "notes",
-        title: "Notes".to_owned(),
-        extent: Extent::Full,
-        parts: vec![Part::Lines(lines)],
-    })
+    Some(Section::of_lines("notes", "Notes", lines)?.within(Extent::Full))
 }
 
 fn note(note: &Note) -> Vec<Line> {
@@ -139,12 +113,7 @@ pub(super) fn lost(report: &Report) -> Option<Section> {
             lines.push(Line::new(format!("the server said: {}", plain(message))).below());
         }
     }
-    (!lines.is_empty()).then(|| Section {
-        name: "lost",
-        title: "Trials without a result".to_owned(),
-        extent: Extent::Short,
-        parts: vec![Part::Lines(lines)],
-    })
+    Section::of_lines("lost", "Trials without a result", lines)
 }
 
 /// A line about trials without a result: one cell by its name, several behind their reason.

@@ -1,44 +1,26 @@
 //! What the network between hosts carried.
 
-use super::{Column, Extent, Field, Part, Row, Section, Table, Unit, Value};
+use super::{Column, Field, Part, Section, Table, Unit};
 use crate::number::{digits, plain};
 use crate::view::{Link, Report};
 
 /// Each link with both measurements; nothing where one machine did everything.
 pub(super) fn draw(report: &Report) -> Option<Section> {
     let links = &report.campaign.links;
-    let rows: Vec<Row> = links.iter().map(row).collect();
-    (!rows.is_empty()).then(|| Section {
-        name: "links",
-        title: "Links between hosts".to_owned(),
-        extent: Extent::Short,
-        parts: vec![Part::Table(Table {
-            name: "links",
-            title: String::new(),
-            columns: vec![
-                column("from", "from", Unit::Text),
-                column("to", "to", Unit::Text),
-                column("before_bits_per_s", "before the first round", Unit::Bits),
-                column("after_bits_per_s", "after the last", Unit::Bits),
-                column("rtt_ns", "round trip", Unit::Milliseconds),
-                column("changed", "by more than a tenth", Unit::Text),
-            ],
-            rows,
-        })],
-    })
+    let columns = vec![
+        Column::new("from", "from", Unit::Text),
+        Column::new("to", "to", Unit::Text),
+        Column::new("before_bits_per_s", "before the first round", Unit::Bits),
+        Column::new("after_bits_per_s", "after the last", Unit::Bits),
+        Column::new("rtt_ns", "round trip", Unit::Milliseconds),
+        Column::new("changed", "by more than a tenth", Unit::Text),
+    ];
+    let table = || Table::of("links", columns, links.iter().map(row).collect());
+    let section = || Section::new("links", "Links between hosts", vec![Part::Table(table())]);
+    (!links.is_empty()).then(section)
 }
 
-fn column(name: &str, title: &str, unit: Unit) -> Column {
-    Column {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        unit,
-        ends: false,
-        extent: Extent::Short,
-    }
-}
-
-fn row(link: &Link) -> Row {
+fn row(link: &Link) -> Vec<Field> {
     let names = |names: &[String]| Field::text(plain(&names.join(" + ")));
     let bits = |bits: Option<f64>| Field {
         bound: (link.at_least && bits.is_some()).then_some(">="),
@@ -54,18 +36,12 @@ fn row(link: &Link) -> Row {
         (Some(_), ..) => "no".to_owned(),
         (None, ..) => String::new(),
     };
-    Row {
-        reference: false,
-        fields: vec![
-            names(&link.from),
-            names(&link.to),
-            bits(link.before_bits_per_s),
-            bits(link.after_bits_per_s),
-            Field::of(
-                link.rtt_ns
-                    .map_or(Value::Nothing, |ns| Value::Number(ns as f64)),
-            ),
-            Field::text(changed),
-        ],
-    }
+    vec![
+        names(&link.from),
+        names(&link.to),
+        bits(link.before_bits_per_s),
+        bits(link.after_bits_per_s),
+        Field::number(link.rtt_ns.map(|ns| ns as f64)),
+        Field::text(changed),
+    ]
 }
