@@ -18,10 +18,11 @@ use bakeoff_stats::{Estimate, Metric};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::document::Extent;
 use crate::markdown::section as markdown_section;
 use crate::redaction::{Redacted, Redaction};
 use crate::safe::json_safe;
-use crate::text::{TextOptions, section as text_section};
+use crate::text::{TextOptions, plain as text_of};
 
 pub use junit::compare_junit;
 
@@ -432,13 +433,7 @@ pub fn compare_json(compare: &Compare) -> String {
 
 /// The comparison for a terminal or a log.
 pub fn compare_text(compare: &Compare, options: TextOptions<'_>) -> String {
-    let document = draw::document(compare);
-    let mut lines = Vec::new();
-    for one in &document.sections {
-        text_section(&mut lines, one, options);
-        lines.push(String::new());
-    }
-    lines.join("\n")
+    text_of(&draw::document(compare), Extent::Full, options)
 }
 
 /// The comparison as Markdown, to paste or for the summary of a CI job.
@@ -446,7 +441,7 @@ pub fn compare_markdown(compare: &Compare) -> String {
     let document = draw::document(compare);
     let mut out = String::new();
     for one in &document.sections {
-        markdown_section(&mut out, one, crate::document::Extent::Full);
+        markdown_section(&mut out, one, Extent::Full);
     }
     out.trim_start().to_owned()
 }

@@ -4,9 +4,7 @@ use bakeoff_audit::{Ruling, Worse, percent};
 use bakeoff_stats::Metric;
 
 use super::{Compare, CompareRow, CompareSide, CompareValue};
-use crate::document::{
-    Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, fit, unit_of,
-};
+use crate::document::{Column, Document, Field, Line, Part, Section, Table, Unit, fitted, unit_of};
 use crate::number::counted;
 use crate::view::Tone;
 
@@ -22,12 +20,10 @@ pub(super) fn document(compare: &Compare) -> Document {
             && left.second == right.second
     };
     sections.extend(compare.rows.chunk_by(same).map(cell));
-    let mut document = Document {
+    fitted(Document {
         title: String::new(),
         sections,
-    };
-    fit::make(&mut document);
-    document
+    })
 }
 
 /// The answer as a sentence.
@@ -113,12 +109,7 @@ fn answer_section(compare: &Compare) -> Section {
             Line::new(text).below()
         }));
     }
-    Section {
-        name: "answer",
-        title: String::new(),
-        extent: Extent::Short,
-        parts: vec![Part::Lines(lines)],
-    }
+    Section::new("answer", "", vec![Part::Lines(lines)])
 }
 
 /// What a sentence has to name beside workload and load.
@@ -219,13 +210,6 @@ fn amount(worse: &Worse) -> String {
 
 fn cell(rows: &[CompareRow]) -> Section {
     let head = &rows[0];
-    let column = |title: &str| Column {
-        name: String::new(),
-        title: title.to_owned(),
-        unit: Unit::Text,
-        ends: false,
-        extent: Extent::Short,
-    };
     let titles = [
         "",
         head.first.as_str(),
@@ -235,21 +219,17 @@ fn cell(rows: &[CompareRow]) -> Section {
         "gate",
         "",
     ];
-    let table = Table {
-        name: "compare",
-        title: String::new(),
-        columns: titles.into_iter().map(column).collect(),
-        rows: rows.iter().map(fields).collect(),
-    };
-    Section {
-        name: "cells",
-        title: format!("{}, {}", head.workload, head.load),
-        extent: Extent::Short,
-        parts: vec![Part::Table(table)],
-    }
+    let columns = titles.map(|title| Column::new("", title, Unit::Text));
+    let table = Table::of(
+        "compare",
+        columns.to_vec(),
+        rows.iter().map(fields).collect(),
+    );
+    let title = format!("{}, {}", head.workload, head.load);
+    Section::new("cells", title, vec![Part::Table(table)])
 }
 
-fn fields(row: &CompareRow) -> Row {
+fn fields(row: &CompareRow) -> Vec<Field> {
     let worse = row.worse.as_ref();
     let end = |end: Option<f64>| end.map_or("?".to_owned(), percent);
     let interval = worse.map(|one| format!("{} to {} %", end(one.low), end(one.high)));
@@ -280,10 +260,7 @@ fn fields(row: &CompareRow) -> Row {
             .map_or(String::new(), |gate| format!("{} %", percent(gate))),
     ));
     fields.push(ruling);
-    Row {
-        reference: false,
-        fields,
-    }
+    fields
 }
 
 /// A value with its unit.

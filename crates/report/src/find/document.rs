@@ -4,7 +4,7 @@ use super::sentence::searches_have_a_goal_in_common;
 use super::trust;
 use super::view::{CurveRow, FindReport, FoundRow, QuantileRow, TrialRow};
 use crate::document::{
-    Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, Value, fitted,
+    Column, Document, Extent, Field, Line, Part, Section, Table, Unit, Value, fitted,
 };
 use crate::number::plain;
 use crate::view::Tone;
@@ -26,15 +26,6 @@ pub(super) fn draw(report: &FindReport) -> Document {
     fitted(document)
 }
 
-fn section(name: &'static str, title: &str, extent: Extent, parts: Vec<Part>) -> Section {
-    Section {
-        name,
-        title: title.to_owned(),
-        extent,
-        parts,
-    }
-}
-
 fn answer(report: &FindReport) -> Section {
     let is_weak =
         |row: &FoundRow| row.irregular.is_some() || row.behind.lowered_from_per_s.is_some();
@@ -46,12 +37,7 @@ fn answer(report: &FindReport) -> Section {
             Line::toned(Tone::Good, plain(line))
         }
     });
-    section(
-        "answer",
-        "",
-        Extent::Short,
-        vec![Part::Lines(lines.collect())],
-    )
+    Section::new("answer", "", vec![Part::Lines(lines.collect())])
 }
 
 fn trusted(report: &FindReport) -> Section {
@@ -61,59 +47,40 @@ fn trusted(report: &FindReport) -> Section {
         Line::toned(if is_weak { Tone::Note } else { Tone::Good }, line)
     });
     let parts = vec![Part::Lines(lines.collect())];
-    section("trust", "How far to trust it", Extent::Short, parts)
+    Section::new("trust", "How far to trust it", parts)
 }
 
 fn heading(report: &FindReport) -> Section {
     let lines = [plain(&report.description), plain(&report.machine)];
     let lines = lines.into_iter().filter(|line| !line.is_empty());
     let parts = vec![Part::Lines(lines.map(Line::new).collect())];
-    section("campaign", "", Extent::Short, parts)
-}
-
-fn column(name: &str, title: &str, unit: Unit, extent: Extent) -> Column {
-    Column {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        unit,
-        ends: false,
-        extent,
-    }
+    Section::new("campaign", "", parts)
 }
 
 fn found(report: &FindReport) -> Section {
-    use Extent::{Data, Short};
+    let data = |name, title, unit| Column::new(name, title, unit).within(Extent::Data);
     let columns = vec![
-        column("contender", "contender", Unit::Text, Short),
-        column("workload", "workload", Unit::Text, Short),
-        column("goal", "goal", Unit::Text, Short),
-        column("lower_per_s", "lower", Unit::PerSecond, Short),
-        column("upper_per_s", "upper", Unit::PerSecond, Short),
-        column("achieved_per_s", "achieved", Unit::PerSecond, Short),
-        column("irregular", "irregular", Unit::Text, Short),
-        column("confirmed", "confirmed", Unit::Text, Short),
-        column("trials", "trials", Unit::Count, Short),
-        column("lower_servers", "servers below", Unit::Count, Data),
-        column("upper_servers", "servers above", Unit::Count, Data),
-        column("set_aside", "set aside", Unit::Count, Data),
-        column("missed", "missed below", Unit::Count, Data),
-        column("lowered_from_per_s", "lowered from", Unit::PerSecond, Data),
-        column("yardstick_per_s", "null server", Unit::PerSecond, Data),
-        column("spent_s", "seconds", Unit::Count, Data),
+        Column::new("contender", "contender", Unit::Text),
+        Column::new("workload", "workload", Unit::Text),
+        Column::new("goal", "goal", Unit::Text),
+        Column::new("lower_per_s", "lower", Unit::PerSecond),
+        Column::new("upper_per_s", "upper", Unit::PerSecond),
+        Column::new("achieved_per_s", "achieved", Unit::PerSecond),
+        Column::new("irregular", "irregular", Unit::Text),
+        Column::new("confirmed", "confirmed", Unit::Text),
+        Column::new("trials", "trials", Unit::Count),
+        data("lower_servers", "servers below", Unit::Count),
+        data("upper_servers", "servers above", Unit::Count),
+        data("set_aside", "set aside", Unit::Count),
+        data("missed", "missed below", Unit::Count),
+        data("lowered_from_per_s", "lowered from", Unit::PerSecond),
+        data("yardstick_per_s", "null server", Unit::PerSecond),
+        data("spent_s", "seconds", Unit::Count),
         search_column(report),
     ];
-    let table = Table {
-        name: "found",
-        title: String::new(),
-        columns,
-        rows: report.contenders.iter().map(found_row).collect(),
-    };
-    section(
-        "found",
-        "Bounds, requests/s",
-        Extent::Short,
-        vec![Part::Table(table)],
-    )
+    let rows = report.contenders.iter().map(found_row).collect();
+    let table = Part::Table(Table::of("found", columns, rows));
+    Section::new("found", "Bounds, requests/s", vec![table])
 }
 
 /// The search that a row is of, for eyes where its goal does not name it.
@@ -123,10 +90,10 @@ fn search_column(report: &FindReport) -> Column {
     } else {
         Extent::Data
     };
-    column("search", "search", Unit::Text, extent)
+    Column::new("search", "search", Unit::Text).within(extent)
 }
 
-fn found_row(row: &FoundRow) -> Row {
+fn found_row(row: &FoundRow) -> Vec<Field> {
     let known = |value: Option<f64>| Field {
         reason: row.why.clone().filter(|_| value.is_none()),
         ..Field::number(value)
@@ -137,28 +104,25 @@ fn found_row(row: &FoundRow) -> Row {
         None => "-",
     };
     let behind = &row.behind;
-    Row {
-        reference: false,
-        fields: vec![
-            Field::text(plain(&row.contender)),
-            Field::text(plain(&row.workload)),
-            Field::text(row.goal.text.clone()),
-            known(row.lower_per_s),
-            known(row.upper_per_s),
-            known(row.achieved_per_s),
-            Field::text(row.irregular.map_or("", |irregular| irregular.name())),
-            Field::text(confirmed),
-            Field::of(Value::Number(row.trials.len() as f64)),
-            Field::of(Value::Number(behind.lower_servers as f64)),
-            Field::of(Value::Number(behind.upper_servers as f64)),
-            Field::of(Value::Number(behind.set_aside as f64)),
-            Field::of(Value::Number(row.tally.all_missed() as f64)),
-            Field::number(behind.lowered_from_per_s),
-            Field::number(behind.yardstick_per_s),
-            Field::of(Value::Number(behind.spent_s)),
-            Field::text(plain(&row.goal.search)),
-        ],
-    }
+    vec![
+        Field::text(plain(&row.contender)),
+        Field::text(plain(&row.workload)),
+        Field::text(row.goal.text.clone()),
+        known(row.lower_per_s),
+        known(row.upper_per_s),
+        known(row.achieved_per_s),
+        Field::text(row.irregular.map_or("", |irregular| irregular.name())),
+        Field::text(confirmed),
+        Field::of(Value::Number(row.trials.len() as f64)),
+        Field::of(Value::Number(behind.lower_servers as f64)),
+        Field::of(Value::Number(behind.upper_servers as f64)),
+        Field::of(Value::Number(behind.set_aside as f64)),
+        Field::of(Value::Number(row.tally.all_missed() as f64)),
+        Field::number(behind.lowered_from_per_s),
+        Field::number(behind.yardstick_per_s),
+        Field::of(Value::Number(behind.spent_s)),
+        Field::text(plain(&row.goal.search)),
+    ]
 }
 
 /// Each contender at each workload once: the goals share its curve.
@@ -184,42 +148,32 @@ fn curve(report: &FindReport) -> Option<Section> {
     shown.first()?;
     let quantiles = quantiles(&shown);
     let mut columns = vec![
-        column("contender", "contender", Unit::Text, Extent::Short),
-        column("workload", "workload", Unit::Text, Extent::Short),
-        column("share", "of lower", Unit::Percent, Extent::Short),
-        column("rate_per_s", "requests/s", Unit::PerSecond, Extent::Short),
+        Column::new("contender", "contender", Unit::Text),
+        Column::new("workload", "workload", Unit::Text),
+        Column::new("share", "of lower", Unit::Percent),
+        Column::new("rate_per_s", "requests/s", Unit::PerSecond),
     ];
     for one in &quantiles {
         let title = one.name();
-        columns.push(column(&title, &title, Unit::Milliseconds, Extent::Short));
+        columns.push(Column::new(&title, &title, Unit::Milliseconds));
     }
-    columns.push(column("bar", "of the objective", Unit::Text, Extent::Short));
-    columns.push(column("count", "requests", Unit::Count, Extent::Short));
-    columns.push(column(
-        "failed_share",
-        "failed",
-        Unit::Percent,
-        Extent::Short,
-    ));
+    columns.push(Column::new("bar", "of the objective", Unit::Text));
+    columns.push(Column::new("count", "requests", Unit::Count));
+    columns.push(Column::new("failed_share", "failed", Unit::Percent));
     columns.push(search_column(report));
     let rows = shown.iter().flat_map(|row| {
         let points = row.curve.iter();
         let points = points.map(|point| curve_row(row, point, &quantiles));
         points.chain(bound_rows(row, &quantiles))
     });
-    let table = Table {
-        name: "curve",
-        title: String::new(),
-        columns,
-        rows: rows.collect(),
-    };
+    let table = Table::of("curve", columns, rows.collect());
     let mut parts = vec![Part::Table(table)];
     let remarks: Vec<Line> = shown.iter().flat_map(|row| remarks(row)).collect();
     if !remarks.is_empty() {
         parts.push(Part::Lines(remarks));
     }
     let title = "Latency up to the knee";
-    Some(section("curve", title, Extent::Short, parts))
+    Some(Section::new("curve", title, parts))
 }
 
 /// The quantiles of all curves, each once: those of two searches may differ.
@@ -242,7 +196,7 @@ fn remarks(row: &FoundRow) -> impl Iterator<Item = Line> {
     })
 }
 
-fn curve_row(row: &FoundRow, point: &CurveRow, quantiles: &[QuantileRow]) -> Row {
+fn curve_row(row: &FoundRow, point: &CurveRow, quantiles: &[QuantileRow]) -> Vec<Field> {
     let mut fields = vec![
         Field::text(plain(&row.contender)),
         Field::text(plain(&row.workload)),
@@ -270,17 +224,14 @@ fn curve_row(row: &FoundRow, point: &CurveRow, quantiles: &[QuantileRow]) -> Row
     fields.push(Field::number(point.count.map(|count| count as f64)));
     fields.push(Field::number(point.failed_share));
     fields.push(Field::text(plain(&row.goal.search)));
-    Row {
-        reference: false,
-        fields,
-    }
+    fields
 }
 
 /// The bounds as the ends of the curve, where trials there have the quantile of the goal.
 fn bound_rows<'r>(
     row: &'r FoundRow,
     quantiles: &'r [QuantileRow],
-) -> impl Iterator<Item = Row> + 'r {
+) -> impl Iterator<Item = Vec<Field>> + 'r {
     let behind = &row.behind;
     let lower = row.lower_per_s.zip(behind.lower_latency_ns);
     let upper = row.upper_per_s.zip(behind.upper_latency_ns);
@@ -300,10 +251,7 @@ fn bound_rows<'r>(
         }));
         fields.extend([bar(row, Some(ns)), Field::number(None), Field::number(None)]);
         fields.push(Field::text(plain(&row.goal.search)));
-        Row {
-            reference: false,
-            fields,
-        }
+        fields
     })
 }
 
@@ -322,21 +270,19 @@ fn bar(row: &FoundRow, latency_ns: Option<u64>) -> Field {
 }
 
 fn trials(report: &FindReport) -> Section {
-    use Extent::Full;
     let columns = vec![
-        column("id", "trial", Unit::Text, Full),
-        column("goal", "goal", Unit::Text, Full),
-        column("purpose", "for", Unit::Text, Full),
-        column("rate_per_s", "requests/s", Unit::PerSecond, Full),
-        column("length_s", "seconds", Unit::Ratio, Full),
-        column("achieved_per_s", "achieved", Unit::PerSecond, Full),
-        column("latency_ns", "quantile", Unit::Milliseconds, Full),
-        column("failed_share", "failed", Unit::Percent, Full),
-        column("outcome", "came to", Unit::Text, Full),
+        Column::new("id", "trial", Unit::Text),
+        Column::new("goal", "goal", Unit::Text),
+        Column::new("purpose", "for", Unit::Text),
+        Column::new("rate_per_s", "requests/s", Unit::PerSecond),
+        Column::new("length_s", "seconds", Unit::Ratio),
+        Column::new("achieved_per_s", "achieved", Unit::PerSecond),
+        Column::new("latency_ns", "quantile", Unit::Milliseconds),
+        Column::new("failed_share", "failed", Unit::Percent),
+        Column::new("outcome", "came to", Unit::Text),
     ];
-    let row = |found: &FoundRow, one: &TrialRow| Row {
-        reference: false,
-        fields: vec![
+    let row = |found: &FoundRow, one: &TrialRow| {
+        vec![
             Field::text(plain(&one.id)),
             Field::text(found.goal.text.clone()),
             Field::text(one.purpose),
@@ -349,17 +295,12 @@ fn trials(report: &FindReport) -> Section {
                 Some(why) => format!("{} ({})", one.outcome, why.text()),
                 None => one.outcome.to_owned(),
             }),
-        ],
+        ]
     };
     let rows = report
         .contenders
         .iter()
         .flat_map(|found| found.trials.iter().map(|one| row(found, one)));
-    let table = Table {
-        name: "trials",
-        title: String::new(),
-        columns,
-        rows: rows.collect(),
-    };
-    section("trials", "Trials", Full, vec![Part::Table(table)])
+    let table = Part::Table(Table::of("trials", columns, rows.collect()));
+    Section::new("trials", "Trials", vec![table]).within(Extent::Full)
 }

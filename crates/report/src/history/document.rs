@@ -3,7 +3,7 @@
 use super::extract::HistoryMetric;
 use super::view::{ChangeRow, History, PointRow, SeriesRow};
 use crate::document::{
-    Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, Value, fitted,
+    Column, Document, Extent, Field, Line, Part, Section, Table, Unit, Value, fitted,
 };
 use crate::number::{count, counted, plain};
 use crate::view::Tone;
@@ -74,15 +74,6 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
-fn section(name: &'static str, title: &str, extent: Extent, parts: Vec<Part>) -> Section {
-    Section {
-        name,
-        title: title.to_owned(),
-        extent,
-        parts,
-    }
-}
-
 fn answer(history: &History) -> Section {
     let changes = history.changes();
     let looked_at = history.series.iter();
@@ -123,7 +114,7 @@ fn answer(history: &History) -> Section {
         lines.push(Line::new(format!("and {more}, in the tables")).below());
     }
     lines.extend(not_looked_at(history));
-    section("answer", "", Extent::Short, vec![Part::Lines(lines)])
+    Section::new("answer", "", vec![Part::Lines(lines)])
 }
 
 /// Whether more records would help none of the histories that there are.
@@ -191,16 +182,6 @@ pub(super) fn versions(change: &ChangeRow) -> String {
     }
 }
 
-fn column(name: &str, title: &str, unit: Unit) -> Column {
-    Column {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        unit,
-        ends: false,
-        extent: Extent::Short,
-    }
-}
-
 /// A line for each history of a number.
 fn series(history: &History, metric: HistoryMetric) -> Option<Section> {
     let rows: Vec<&SeriesRow> = history
@@ -212,21 +193,21 @@ fn series(history: &History, metric: HistoryMetric) -> Option<Section> {
     let many = history.machines.len() > 1;
     let editions = rows.iter().any(|one| one.edition > 1);
     let mut columns = vec![
-        column("", "contender", Unit::Text),
-        column("", "workload", Unit::Text),
-        column("", "load", Unit::Text),
+        Column::new("", "contender", Unit::Text),
+        Column::new("", "workload", Unit::Text),
+        Column::new("", "load", Unit::Text),
     ];
     if many {
-        columns.push(column("", "machine", Unit::Count));
+        columns.push(Column::new("", "machine", Unit::Count));
     }
     if editions {
-        columns.push(column("", "edition", Unit::Count));
+        columns.push(Column::new("", "edition", Unit::Count));
     }
     columns.extend([
-        column("", "course", Unit::Text),
-        column("", "records", Unit::Count),
-        column("", "last change", Unit::Text),
-        column("", "last", Unit::Text),
+        Column::new("", "course", Unit::Text),
+        Column::new("", "records", Unit::Count),
+        Column::new("", "last change", Unit::Text),
+        Column::new("", "last", Unit::Text),
     ]);
     let row = |one: &&SeriesRow| {
         let number = |value: usize| Field::of(Value::Number(value as f64));
@@ -242,17 +223,9 @@ fn series(history: &History, metric: HistoryMetric) -> Option<Section> {
             Field::text(last_change(history, one)),
             Field::text(last.map_or(String::new(), |point| shown(point, metric))),
         ]);
-        Row {
-            reference: false,
-            fields,
-        }
+        fields
     };
-    let table = Table {
-        name: metric.name(),
-        title: String::new(),
-        columns,
-        rows: rows.iter().map(row).collect(),
-    };
+    let table = Table::of(metric.name(), columns, rows.iter().map(row).collect());
     let mut parts = vec![Part::Table(table)];
     let suspect = rows.iter().flat_map(|one| &one.points);
     let suspect = suspect.filter(|point| point.verdict == "suspect").count() as u64;
@@ -261,7 +234,7 @@ fn series(history: &History, metric: HistoryMetric) -> Option<Section> {
         let line = format!("{} of these points {are} suspect", count(suspect));
         parts.push(Part::Lines(vec![Line::new(line)]));
     }
-    Some(section(metric.name(), title(metric), Extent::Short, parts))
+    Some(Section::new(metric.name(), title(metric), parts))
 }
 
 /// A number with its interval, which one round has not.
@@ -332,12 +305,7 @@ fn machines(history: &History) -> Section {
             lines.push(Line::new(text).below());
         }
     }
-    section(
-        "machines",
-        "Machines",
-        Extent::Short,
-        vec![Part::Lines(lines)],
-    )
+    Section::new("machines", "Machines", vec![Part::Lines(lines)])
 }
 
 /// The metric that records lack, where they lack one of several, and why.
@@ -366,8 +334,7 @@ fn left_out(history: &History) -> Option<Section> {
         let more = counted((reasons.len() - REASONS_SHOWN) as u64, "more reason");
         lines.push(Line::new(format!("and {more}; --format json has all")));
     }
-    let parts = vec![Part::Lines(lines)];
-    (!reasons.is_empty()).then(|| section("left-out", "Left out", Extent::Short, parts))
+    Section::of_lines("left-out", "Left out", lines)
 }
 
 /// Every point, for machines.
@@ -399,51 +366,43 @@ fn points(history: &History) -> Section {
     };
     let columns = columns.map(|name| {
         if is_text(name) {
-            column(name, name, Unit::Text)
+            Column::new(name, name, Unit::Text)
         } else {
-            column(name, name, Unit::Count)
+            Column::new(name, name, Unit::Count)
         }
     });
     let rows = history.series.iter().flat_map(|one| {
         let each = one.points.iter().enumerate();
         each.map(move |(at, point)| point_row(one, at, point))
     });
-    let table = Table {
-        name: "points",
-        title: String::new(),
-        columns: columns.to_vec(),
-        rows: rows.collect(),
-    };
-    section("points", "Points", Extent::Data, vec![Part::Table(table)])
+    let table = Part::Table(Table::of("points", columns.to_vec(), rows.collect()));
+    Section::new("points", "Points", vec![table]).within(Extent::Data)
 }
 
-fn point_row(one: &SeriesRow, at: usize, point: &PointRow) -> Row {
+fn point_row(one: &SeriesRow, at: usize, point: &PointRow) -> Vec<Field> {
     let text = |text: &str| Field::text(plain(text));
     let number = |value: f64| Field::of(Value::Number(value));
     let change = one.changes.iter().find(|change| change.at == at);
     let end = |end: f64| Field::number(Some(end).filter(|_| point.has_interval()));
-    Row {
-        reference: false,
-        fields: vec![
-            text(one.metric.name()),
-            text(&one.contender),
-            text(&one.workload),
-            text(&one.load),
-            text(&one.protocol),
-            number(one.machine as f64),
-            number(one.edition as f64),
-            text(&point.record),
-            text(&point.started_at),
-            text(point.version.as_deref().unwrap_or("")),
-            text(point.verdict),
-            text(one.unit),
-            number(point.value),
-            end(point.low),
-            end(point.high),
-            number(point.n as f64),
-            Field::number(change.map(|it| it.size)),
-            Field::number(change.map(|it| it.low)),
-            Field::number(change.map(|it| it.high)),
-        ],
-    }
+    vec![
+        text(one.metric.name()),
+        text(&one.contender),
+        text(&one.workload),
+        text(&one.load),
+        text(&one.protocol),
+        number(one.machine as f64),
+        number(one.edition as f64),
+        text(&point.record),
+        text(&point.started_at),
+        text(point.version.as_deref().unwrap_or("")),
+        text(point.verdict),
+        text(one.unit),
+        number(point.value),
+        end(point.low),
+        end(point.high),
+        number(point.n as f64),
+        Field::number(change.map(|it| it.size)),
+        Field::number(change.map(|it| it.low)),
+        Field::number(change.map(|it| it.high)),
+    ]
 }

@@ -6,7 +6,7 @@ use bakeoff_audit::overload::{Kind, Kinds, OverloadRamp, Rung, Step};
 use super::view::{OverloadReport, OverloadRow};
 use super::{sentence, sparks};
 use crate::document::{
-    Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, Value, fitted,
+    Column, Document, Extent, Field, Line, Part, Section, Table, Unit, Value, fitted,
 };
 use crate::number::{counted, percent, plain};
 use crate::view::Tone;
@@ -29,25 +29,6 @@ pub(super) fn draw(report: &OverloadReport, sparks: bool) -> Document {
     fitted(document)
 }
 
-fn section(name: &'static str, title: &str, extent: Extent, parts: Vec<Part>) -> Section {
-    Section {
-        name,
-        title: title.to_owned(),
-        extent,
-        parts,
-    }
-}
-
-fn column(name: &str, title: &str, unit: Unit) -> Column {
-    Column {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        unit,
-        ends: false,
-        extent: Extent::Short,
-    }
-}
-
 /// The overload that a row is of, for eyes where there are several.
 fn overload_column(report: &OverloadReport) -> Column {
     let extent = if sentence::has_several(&report.contenders) {
@@ -55,23 +36,7 @@ fn overload_column(report: &OverloadReport) -> Column {
     } else {
         Extent::Data
     };
-    Column {
-        extent,
-        ..column("overload", "overload", Unit::Text)
-    }
-}
-
-fn table(name: &'static str, columns: Vec<Column>, rows: Vec<Vec<Field>>) -> Part {
-    let row = |fields| Row {
-        reference: false,
-        fields,
-    };
-    Part::Table(Table {
-        name,
-        title: String::new(),
-        columns,
-        rows: rows.into_iter().map(row).collect(),
-    })
+    Column::new("overload", "overload", Unit::Text).within(extent)
 }
 
 fn answer(report: &OverloadReport) -> Section {
@@ -84,14 +49,14 @@ fn answer(report: &OverloadReport) -> Section {
         Line::toned(tone, plain(line))
     });
     let parts = vec![Part::Lines(lines.collect())];
-    section("answer", "", Extent::Short, parts)
+    Section::new("answer", "", parts)
 }
 
 fn heading(report: &OverloadReport) -> Section {
     let lines = [plain(&report.description), plain(&report.machine)];
     let lines = lines.into_iter().filter(|line| !line.is_empty());
     let parts = vec![Part::Lines(lines.map(Line::new).collect())];
-    section("campaign", "", Extent::Short, parts)
+    Section::new("campaign", "", parts)
 }
 
 /// What each server did over time, in characters.
@@ -111,24 +76,24 @@ fn over_time(report: &OverloadReport) -> Option<Section> {
         })
     };
     let parts: Vec<Part> = report.contenders.iter().filter_map(part).collect();
-    (!parts.is_empty()).then(|| section("over-time", "Over time", Extent::Short, parts))
+    (!parts.is_empty()).then(|| Section::new("over-time", "Over time", parts))
 }
 
 fn beyond(report: &OverloadReport) -> Section {
     let columns = vec![
-        column("contender", "contender", Unit::Text),
-        column("workload", "workload", Unit::Text),
-        column("capacity_per_s", "capacity", Unit::PerSecond),
-        column("rounds", "rounds", Unit::Count),
-        column("classes", "beyond it", Unit::Text),
-        column("peak_per_s", "peak", Unit::PerSecond),
-        column("goodput_at_twice", "goodput at 2 x", Unit::Percent),
-        column("recovery", "recovers in", Unit::Text),
+        Column::new("contender", "contender", Unit::Text),
+        Column::new("workload", "workload", Unit::Text),
+        Column::new("capacity_per_s", "capacity", Unit::PerSecond),
+        Column::new("rounds", "rounds", Unit::Count),
+        Column::new("classes", "beyond it", Unit::Text),
+        Column::new("peak_per_s", "peak", Unit::PerSecond),
+        Column::new("goodput_at_twice", "goodput at 2 x", Unit::Percent),
+        Column::new("recovery", "recovers in", Unit::Text),
         overload_column(report),
     ];
     let rows = report.contenders.iter().map(beyond_row);
-    let parts = vec![table("beyond", columns, rows.collect())];
-    section("beyond", "Beyond the capacity", Extent::Short, parts)
+    let parts = vec![Part::Table(Table::of("beyond", columns, rows.collect()))];
+    Section::new("beyond", "Beyond the capacity", parts)
 }
 
 fn beyond_row(row: &OverloadRow) -> Vec<Field> {
@@ -182,26 +147,21 @@ fn evidence(report: &OverloadReport) -> Section {
             lines.extend(all.into_iter().map(|line| Line::new(line).below()));
         }
     }
-    section(
-        "evidence",
-        "Figures behind it",
-        Extent::Short,
-        vec![Part::Lines(lines)],
-    )
+    Section::new("evidence", "Figures behind it", vec![Part::Lines(lines)])
 }
 
 fn ladder(report: &OverloadReport) -> Option<Section> {
     let columns = vec![
-        column("contender", "contender", Unit::Text),
-        column("workload", "workload", Unit::Text),
-        column("clients", "clients", Unit::Count),
-        column("ok_per_s", "right answers/s", Unit::PerSecond),
-        column("failed_share", "failed", Unit::Percent),
-        column("failures", "how", Unit::Text),
-        column("p50_ns", "p50", Unit::Milliseconds),
-        column("p99_ns", "p99", Unit::Milliseconds),
-        column("clients_without", "without answer", Unit::Count),
-        column("classes", "what it does", Unit::Text),
+        Column::new("contender", "contender", Unit::Text),
+        Column::new("workload", "workload", Unit::Text),
+        Column::new("clients", "clients", Unit::Count),
+        Column::new("ok_per_s", "right answers/s", Unit::PerSecond),
+        Column::new("failed_share", "failed", Unit::Percent),
+        Column::new("failures", "how", Unit::Text),
+        Column::new("p50_ns", "p50", Unit::Milliseconds),
+        Column::new("p99_ns", "p99", Unit::Milliseconds),
+        Column::new("clients_without", "without answer", Unit::Count),
+        Column::new("classes", "what it does", Unit::Text),
         overload_column(report),
     ];
     let rows: Vec<Vec<Field>> = report
@@ -210,9 +170,9 @@ fn ladder(report: &OverloadReport) -> Option<Section> {
         .filter_map(|row| Some((row, row.ladder.as_ref()?)))
         .flat_map(|(row, ladder)| ladder.rungs.iter().map(|rung| rung_row(row, rung)))
         .collect();
-    let parts = vec![table("ladder", columns, rows.clone())];
+    let parts = vec![Part::Table(Table::of("ladder", columns, rows.clone()))];
     let title = "Ladder of closed loops";
-    (!rows.is_empty()).then(|| section("ladder", title, Extent::Short, parts))
+    (!rows.is_empty()).then(|| Section::new("ladder", title, parts))
 }
 
 fn rung_row(row: &OverloadRow, rung: &Rung) -> Vec<Field> {
@@ -255,24 +215,21 @@ fn kinds(failed: &Kinds, of: u64) -> String {
 
 fn steps(report: &OverloadReport) -> Section {
     let mut columns = vec![
-        column("contender", "contender", Unit::Text),
-        column("workload", "workload", Unit::Text),
-        column("round", "round", Unit::Count),
-        column("share", "of capacity", Unit::Ratio),
-        column("offered_per_s", "offered/s", Unit::PerSecond),
-        column("goodput_per_s", "goodput/s", Unit::PerSecond),
-        column("p50_ns", "p50", Unit::Milliseconds),
-        column("p99_ns", "p99", Unit::Milliseconds),
-        column("failures", "failed", Unit::Text),
-        column("engine_busy", "engine", Unit::Percent),
-        column("classes", "first seen", Unit::Text),
+        Column::new("contender", "contender", Unit::Text),
+        Column::new("workload", "workload", Unit::Text),
+        Column::new("round", "round", Unit::Count),
+        Column::new("share", "of capacity", Unit::Ratio),
+        Column::new("offered_per_s", "offered/s", Unit::PerSecond),
+        Column::new("goodput_per_s", "goodput/s", Unit::PerSecond),
+        Column::new("p50_ns", "p50", Unit::Milliseconds),
+        Column::new("p99_ns", "p99", Unit::Milliseconds),
+        Column::new("failures", "failed", Unit::Text),
+        Column::new("engine_busy", "engine", Unit::Percent),
+        Column::new("classes", "first seen", Unit::Text),
     ];
     for kind in Kind::ALL {
         let name = kind.name().replace(' ', "_");
-        columns.push(Column {
-            extent: Extent::Data,
-            ..column(&name, kind.name(), Unit::Count)
-        });
+        columns.push(Column::new(&name, kind.name(), Unit::Count).within(Extent::Data));
     }
     columns.push(overload_column(report));
     let rows = report.contenders.iter().flat_map(|row| {
@@ -284,8 +241,8 @@ fn steps(report: &OverloadReport) -> Section {
                 .map(move |(at, step)| step_row(row, ramp, (at, step)))
         })
     });
-    let parts = vec![table("steps", columns, rows.collect())];
-    section("steps", "Steps", Extent::Full, parts)
+    let parts = vec![Part::Table(Table::of("steps", columns, rows.collect()))];
+    Section::new("steps", "Steps", parts).within(Extent::Full)
 }
 
 fn step_row(row: &OverloadRow, ramp: &OverloadRamp, (at, step): (usize, &Step)) -> Vec<Field> {
