@@ -27,7 +27,7 @@ pub type Encoded = BTreeMap<usize, Vec<u8>>;
 /// Asks before the load. A wrong answer ends the trial.
 pub(crate) fn check_before(
     trial: &Trial,
-    contestant: &dyn Staged,
+    contestant: &mut dyn Staged,
     record: &mut TrialRecord,
 ) -> Result<Encoded, TrialEnd> {
     let mut encoded = Encoded::new();
@@ -124,7 +124,7 @@ fn no_answer(failed: TrialEnd) -> Warning {
 fn check_answer(
     trial: &Trial,
     (index, request): (usize, &Request),
-    contestant: &dyn Staged,
+    contestant: &mut dyn Staged,
     record: &mut TrialRecord,
     (when, within): (When, Duration),
 ) -> Result<Vec<u8>, TrialEnd> {

@@ -1,21 +1,17 @@
 //! A server on one site and its upstream on another, as a single contestant.
 //!
-//! Calls about the upstream go to its site, and all others to the server's.
+//! What is asked about the upstream goes to its site, and all else to the server's.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use bakeoff_origin::Counts;
-use bakeoff_plan::{Plan, Protocol, Request, ServerChoice, Workload};
+use bakeoff_plan::{Plan, ServerChoice};
 use bakeoff_record::{
-    GrownFile, HostFacts, HostRole, Hosts, LostHost, Pinned, ServerFacts, Step, StopFacts,
-    TrialEnd, TrialRecord, Usage, When, Work,
+    HostFacts, HostRole, Hosts, LostHost, Pinned, Step, StopFacts, TrialEnd, TrialRecord, Usage,
 };
-use bakeoff_stage::Fetched;
 
 use crate::first::FirstAnswers;
-use crate::generators::Reached;
 use crate::preflight::Finding;
-use crate::site::{Edge, Part, Site, SiteError, Staged, StartFailed, StartOrder};
+use crate::site::{Answer, Ask, Part, Site, SiteError, Staged, StartFailed, StartOrder, Started};
 
 /// Two sites: one for servers, and one for the upstream behind them.
 #[derive(Debug)]
@@ -67,7 +63,7 @@ impl Site for Apart {
         };
         let origin = self.origin.start(&upstream, step)?;
         let server = StartOrder {
-            part: Part::ServerBefore(origin.reached().address),
+            part: Part::ServerBefore(origin.started().reached.address),
             ..*order
         };
         let server = self.server.start(&server, step)?;
@@ -88,41 +84,30 @@ struct Pair {
 }
 
 impl Staged for Pair {
-    fn facts(&self) -> ServerFacts {
-        self.server.facts()
-    }
-
-    fn pinned(&self) -> Pinned {
-        Pinned {
-            origin: self.origin.pinned().origin,
-            ..self.server.pinned()
+    fn started(&self) -> Started {
+        let server = self.server.started();
+        let origin = self.origin.started().pinned.origin;
+        Started {
+            pinned: Pinned {
+                origin,
+                ..server.pinned
+            },
+            ..server
         }
     }
 
-    fn reached(&self) -> Reached {
-        self.server.reached()
-    }
-
-    fn fetch(
-        &self,
-        request: &Request,
-        protocol: Protocol,
-        when: When,
-        within: Duration,
-    ) -> Result<Fetched, TrialEnd> {
-        self.server.fetch(request, protocol, when, within)
-    }
-
-    fn observe(&self, workload: &Workload, requests: u32) -> Work {
-        self.server.observe(workload, requests)
-    }
-
-    fn note_written(&mut self) {
-        self.server.note_written();
-    }
-
-    fn grown(&self) -> Vec<GrownFile> {
-        self.server.grown()
+    fn ask(&mut self, ask: Ask) -> Answer {
+        match ask {
+            Ask::Behave { .. } | Ask::OriginCounts => self.origin.ask(ask),
+            Ask::Sample { .. } => {
+                let origin = self.origin.ask(ask.clone());
+                match self.server.ask(ask) {
+                    Answer::Done => origin,
+                    failed => failed,
+                }
+            }
+            ask => self.server.ask(ask),
+        }
     }
 
     fn died(&mut self) -> Option<String> {
@@ -148,27 +133,6 @@ impl Staged for Pair {
         if let Some(host) = hosts.hosts.iter_mut().find(is_origin) {
             add_usage(host, self.origin_usage.as_ref());
         }
-    }
-
-    fn log_tail(&self) -> String {
-        self.server.log_tail()
-    }
-
-    fn behave(&self, begin: bool) -> Result<(), String> {
-        self.origin.behave(begin)
-    }
-
-    fn origin_counts(&self) -> Option<Counts> {
-        self.origin.origin_counts()
-    }
-
-    fn sample(&mut self, network: bool) -> Result<(), String> {
-        let origin = self.origin.sample(network);
-        self.server.sample(network).and(origin)
-    }
-
-    fn note_edge(&mut self, edge: Edge) {
-        self.server.note_edge(edge);
     }
 
     fn sampled(&mut self, start: Option<Instant>) -> Usage {

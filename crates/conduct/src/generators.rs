@@ -4,31 +4,32 @@
 //! to; all times are those of this machine.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use bakeoff_load::{Control, LoadError, LoadSpec, Shortage, Threads, check_clients, run};
+use bakeoff_load::{Control, LoadError, LoadSpec, Pem, Shortage, Threads, check_clients, run};
 use bakeoff_plan::Trial;
 use bakeoff_probe::Network;
 use bakeoff_record::{Hosts, LoadResult, LostHost};
 use bakeoff_stage::Running;
+use serde::{Deserialize, Serialize};
 
 use crate::answers::Encoded;
 use crate::roles::Roles;
 use crate::spec::spec_of;
 
 /// Where a server is reached, and by what name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reached {
     /// Address for connections.
     pub address: SocketAddr,
     /// Name that it is asked by, in `Host` and in SNI; `None` to ask by the address.
     pub host: Option<String>,
-    /// The authority that its certificate leads to, a PEM file on the host of the engine.
-    pub authority: Option<PathBuf>,
+    /// The authority that its certificate leads to.
+    pub authority: Option<Pem>,
     /// The network that its address is in; `None` for that of this process.
+    #[serde(skip)]
     pub network: Option<Network>,
 }
 
@@ -38,7 +39,7 @@ impl Reached {
         Self {
             address: server.address(),
             host: server.host().map(str::to_owned),
-            authority: server.authority().map(PathBuf::from),
+            authority: server.authority().map(Pem::from),
             network: server.network().cloned(),
         }
     }

@@ -56,7 +56,9 @@ pub use programs::{ProgramChanged, Programs};
 pub use roles::{Roles, RolesError, RolesHere, allowed_cpus};
 pub use rounds::{Rounds, Widest};
 pub use sequence::{Left, Sequence};
-pub use site::{Edge, Here, Part, Site, SiteError, Staged, StartFailed, StartOrder};
+pub use site::{
+    Answer, Ask, Edge, Here, Part, Site, SiteError, Staged, StartFailed, StartOrder, Started,
+};
 pub use timed::NextTimed;
 
 /// Why a campaign had to end.

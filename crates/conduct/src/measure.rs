@@ -12,7 +12,7 @@ use crate::answers::Encoded;
 use crate::clock::Clock;
 use crate::event::Event;
 use crate::generators::{Generated, LoadOrder, UnderWay};
-use crate::site::{Edge, Staged};
+use crate::site::{Ask, Edge, Staged};
 use crate::trial::Setting;
 
 /// How often the watch looks.
@@ -56,7 +56,8 @@ pub(crate) fn measure(
         generators, stop, ..
     } = *setting;
     let mut warnings = Vec::new();
-    if let Err(cause) = contestant.sample(!generators.are_here()) {
+    let network = !generators.are_here();
+    if let Err(cause) = contestant.have(Ask::Sample { network }) {
         warnings.push(Warning {
             code: "no-probe".to_owned(),
             text: format!("resources were not sampled: failed to {cause}"),
@@ -68,13 +69,13 @@ pub(crate) fn measure(
     if trial.load.requests.is_some() {
         // Without a warm-up the window opens with the load, and may be over at the first look.
         counts_at_start = counts(contestant, proxied);
-        contestant.note_edge(Edge::Start);
+        contestant.ask(Ask::NoteEdge(Edge::Start));
     }
     let order = LoadOrder {
         trial,
         encoded,
         seed: setting.seed.wrapping_add(u64::from(trial.round)),
-        reached: &contestant.reached(),
+        reached: &contestant.started().reached,
     };
     let load = match generators.begin(&order) {
         Ok(load) => load,
@@ -98,7 +99,7 @@ pub(crate) fn measure(
 }
 
 /// What the upstream of a proxied workload has counted.
-fn counts(contestant: &dyn Staged, proxied: bool) -> Option<Counts> {
+pub(crate) fn counts(contestant: &mut dyn Staged, proxied: bool) -> Option<Counts> {
     proxied.then(|| contestant.origin_counts()).flatten()
 }
 
@@ -243,7 +244,7 @@ impl Watch {
         };
         if now + lead >= start && !self.is_start_noted {
             self.is_start_noted = true;
-            contestant.note_edge(Edge::Start);
+            contestant.ask(Ask::NoteEdge(Edge::Start));
         }
         if now >= start && self.step == Some(Step::WarmUp) {
             self.step = Some(Step::Measure);
@@ -274,7 +275,7 @@ impl Watch {
     fn end(&mut self, contestant: &mut dyn Staged) {
         self.is_end_noted = true;
         self.counts_at_end = counts(contestant, self.proxied);
-        contestant.note_edge(Edge::End);
+        contestant.ask(Ask::NoteEdge(Edge::End));
     }
 
     fn finish(self, usage: Usage, warnings: Vec<Warning>, stop: &AtomicBool) -> Measured {

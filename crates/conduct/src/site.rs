@@ -130,37 +130,95 @@ pub enum Edge {
     End,
 }
 
+/// What is asked of a contestant, wherever it runs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Ask {
+    /// One answer, which is compared. It must be whole within this time.
+    Fetch {
+        /// What is requested.
+        request: Box<Request>,
+        /// Over what.
+        protocol: Protocol,
+        /// Before the load or after it.
+        when: When,
+        /// What it may take.
+        within: Duration,
+    },
+    /// What the server does for so many requests, which are made in turn.
+    Observe {
+        /// Whose requests.
+        workload: Box<Workload>,
+        /// How many.
+        requests: u32,
+    },
+    /// To note how large the files are that the server writes.
+    NoteWritten,
+    /// Those of its files that have grown since that was noted.
+    Grown,
+    /// The end of the server's output.
+    LogTail,
+    /// To have the origin do what the workload demands of it, or with `begin` false the right
+    /// answer at once.
+    Behave {
+        /// Whether it begins.
+        begin: bool,
+    },
+    /// What the upstream has counted since its start.
+    OriginCounts,
+    /// To begin to sample what the contestant and its host use. The server's own counters are read
+    /// even where nothing is sampled.
+    Sample {
+        /// Whether also what crosses the network.
+        network: bool,
+    },
+    /// To read what is counted at an edge of the window. That of the start counts the first time.
+    NoteEdge(Edge),
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Answer {
+    /// It was done, and there is nothing to say of it.
+    Done,
+    /// An answer that came whole.
+    Fetched(Box<Fetched>),
+    /// None came: how a trial ends by that.
+    Failed(TrialEnd),
+    /// What was seen.
+    Work(Box<Work>),
+    /// Files that have grown.
+    Grown(Vec<GrownFile>),
+    /// The end of an output.
+    LogTail(String),
+    /// Counts; `None` where there is no upstream or it does not say.
+    OriginCounts(Option<Box<Counts>>),
+    /// It cannot be, as text that follows "failed to".
+    Cannot(String),
+    /// The machine was given up.
+    Lost(LostHost),
+}
+
+/// A contestant that runs, as it was started.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Started {
+    /// What the record keeps of the server.
+    pub facts: ServerFacts,
+    /// Processors given to each role.
+    pub pinned: Pinned,
+    /// Where clients reach it.
+    pub reached: Reached,
+}
+
 /// A contestant on its site. Dropping it ends all that bakeoff has started of it.
 pub trait Staged {
-    /// What the record keeps of the server.
-    fn facts(&self) -> ServerFacts;
+    /// What is known of it.
+    fn started(&self) -> Started;
 
-    /// Processors given to each role.
-    fn pinned(&self) -> Pinned;
-
-    /// Where clients on this machine reach it.
-    fn reached(&self) -> Reached;
-
-    /// Asks it once and compares.
-    ///
-    /// # Errors
-    /// How a trial ends to which no whole answer came `within` this time.
-    fn fetch(
-        &self,
-        request: &Request,
-        protocol: Protocol,
-        when: When,
-        within: Duration,
-    ) -> Result<Fetched, TrialEnd>;
-
-    /// Makes `requests` requests in turn, and looks at what the server does for them.
-    fn observe(&self, workload: &Workload, requests: u32) -> Work;
-
-    /// Notes how large the files are that the server writes.
-    fn note_written(&mut self);
-
-    /// Those of its files that have grown since that was noted.
-    fn grown(&self) -> Vec<GrownFile>;
+    /// Asks it something.
+    fn ask(&mut self, ask: Ask) -> Answer;
 
     /// How the server ended by itself, if it has. Does not wait.
     fn died(&mut self) -> Option<String>;
@@ -185,30 +243,6 @@ pub trait Staged {
     /// Adds what is known of the machines that it runs on: clocks, samples, and why one was lost.
     fn add_to(&self, _hosts: &mut Hosts) {}
 
-    /// The end of the server's output.
-    fn log_tail(&self) -> String;
-
-    /// Has the origin do what the workload demands of it, or with `begin` false the right answer
-    /// at once.
-    ///
-    /// # Errors
-    /// Why it cannot be, as text that follows "failed to".
-    fn behave(&self, begin: bool) -> Result<(), String>;
-
-    /// What the upstream has counted since its start; `None` where there is none.
-    fn origin_counts(&self) -> Option<Counts>;
-
-    /// Begins to sample what the contestant and its host use; with `network` also what crosses the
-    /// network.
-    ///
-    /// # Errors
-    /// Why it cannot be, as text that follows "failed to". The server's own counters are read all
-    /// the same.
-    fn sample(&mut self, network: bool) -> Result<(), String>;
-
-    /// Reads what is counted at an edge of the window. That of the start counts the first time.
-    fn note_edge(&mut self, edge: Edge);
-
     /// Ends sampling; what was sampled, on an axis whose 0 is `start`, a time of this machine.
     fn sampled(&mut self, start: Option<Instant>) -> Usage;
 
@@ -217,6 +251,110 @@ pub trait Staged {
     /// # Errors
     /// How a trial ends of which something is left.
     fn stop(self: Box<Self>) -> Result<Option<StopFacts>, TrialEnd>;
+}
+
+impl dyn Staged + '_ {
+    /// Asks it once and compares.
+    ///
+    /// # Errors
+    /// How a trial ends to which no whole answer came `within` this time.
+    pub(crate) fn fetch(
+        &mut self,
+        request: &Request,
+        protocol: Protocol,
+        when: When,
+        within: Duration,
+    ) -> Result<Fetched, TrialEnd> {
+        let request = Box::new(request.clone());
+        let answer = self.ask(Ask::Fetch {
+            request,
+            protocol,
+            when,
+            within,
+        });
+        match answer {
+            Answer::Fetched(fetched) => Ok(*fetched),
+            Answer::Failed(end) => Err(end),
+            other => Err(TrialEnd::Failed {
+                step: match when {
+                    When::Before => Step::Start,
+                    When::After => Step::CheckAgain,
+                },
+                cause: other.why_not(),
+                message: None,
+            }),
+        }
+    }
+
+    /// What it does for so many requests.
+    pub(crate) fn observe(&mut self, workload: Workload, requests: u32) -> Work {
+        let workload = Box::new(workload);
+        let why = match self.ask(Ask::Observe { workload, requests }) {
+            Answer::Work(work) => return *work,
+            other => other.why_not(),
+        };
+        let mut work = Work {
+            requests,
+            ..Work::default()
+        };
+        for fact in ["connections", "certificate", "grown", "crew"] {
+            work.unknown.insert(fact.to_owned(), why.clone());
+        }
+        work
+    }
+
+    /// Its files that have grown since that was noted.
+    pub(crate) fn grown(&mut self) -> Vec<GrownFile> {
+        match self.ask(Ask::Grown) {
+            Answer::Grown(grown) => grown,
+            _ => Vec::new(),
+        }
+    }
+
+    /// The end of the server's output.
+    pub fn log_tail(&mut self) -> String {
+        match self.ask(Ask::LogTail) {
+            Answer::LogTail(tail) => tail,
+            _ => String::new(),
+        }
+    }
+
+    /// What the upstream has counted since its start; `None` where there is none.
+    pub(crate) fn origin_counts(&mut self) -> Option<Counts> {
+        match self.ask(Ask::OriginCounts) {
+            Answer::OriginCounts(counts) => counts.map(|counts| *counts),
+            _ => None,
+        }
+    }
+
+    /// Has it do something of which there is nothing to say.
+    ///
+    /// # Errors
+    /// Why it cannot be, as text that follows "failed to".
+    pub(crate) fn have(&mut self, ask: Ask) -> Result<(), String> {
+        match self.ask(ask) {
+            Answer::Done => Ok(()),
+            Answer::Cannot(why) => Err(why),
+            Answer::Lost(lost) => Err(format!("ask host {}: {}", lost.host, lost.message)),
+            _ => Err("ask its host: it gave another answer than expected".to_owned()),
+        }
+    }
+}
+
+impl Answer {
+    /// The answer of something that was done, or cannot be.
+    pub(crate) fn of(done: Result<(), String>) -> Self {
+        done.map_or_else(Self::Cannot, |()| Self::Done)
+    }
+
+    /// Why it is not the one that was expected.
+    fn why_not(self) -> String {
+        match self {
+            Self::Lost(lost) => lost.to_string(),
+            Self::Cannot(why) => format!("failed to {why}"),
+            _ => "its host gave another answer than expected".to_owned(),
+        }
+    }
 }
 
 /// This machine.

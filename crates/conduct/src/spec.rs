@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bakeoff_load::{
-    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, ProxyVersion,
-    Request, Speaking, Target, Threads, TlsSettings, TlsVersions, Trust, Waiting,
+    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Request, Speaking,
+    Target, Threads, TlsSettings, TlsVersions, Trust, Waiting,
 };
 use bakeoff_plan::{Client, Connections, Cut, RateShape, Resumption, Workload, with_user_agent};
 
@@ -55,10 +55,7 @@ pub(crate) fn spec_of(order: &LoadOrder<'_>, threads: Threads) -> Result<LoadSpe
                 Connections::New => Some(1),
                 Connections::Requests(requests) => Some(requests),
             },
-            proxy_protocol: workload.client.proxy_protocol.map(|version| match version {
-                bakeoff_plan::ProxyVersion::V1 => ProxyVersion::V1,
-                bakeoff_plan::ProxyVersion::V2 => ProxyVersion::V2,
-            }),
+            proxy_protocol: workload.client.proxy_protocol,
             ..ConnectionUse::default()
         },
         threads,
@@ -177,13 +174,13 @@ fn tls(server: &Reached, client: &Client) -> TlsSettings {
         trust: server
             .authority
             .as_ref()
-            .map_or(Trust::Anything, |file| Trust::File(file.clone())),
+            .map_or(Trust::Anything, |pem| Trust::File(pem.clone())),
         versions: TlsVersions::Both,
         ciphers: Vec::new(),
         groups: Vec::new(),
         resumption: client.resumption == Resumption::Tickets,
         early_data: client.early_data,
-        client_certificate: certificate.map(|it| (it.chain.clone(), it.key.clone())),
+        client_certificate: certificate.map(|it| ((&it.chain).into(), (&it.key).into())),
     }
 }
 

@@ -16,9 +16,9 @@ use crate::answers::{Encoded, check_after, check_before};
 use crate::clock::Clock;
 use crate::event::Event;
 use crate::generators::Generators;
-use crate::measure::{Measured, measure};
+use crate::measure::{Measured, counts, measure};
 use crate::roles::Roles;
-use crate::site::{Part, Site, Staged, StartFailed, StartOrder};
+use crate::site::{Ask, Part, Site, Staged, StartFailed, StartOrder};
 use crate::skip::forbidden;
 
 /// Requests that show what a contender does for an answer: enough to distinguish
@@ -146,12 +146,13 @@ fn on_stage(
     record: &mut TrialRecord,
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Option<LostHost> {
+    let started = contestant.started();
     record.server = Some(ServerFacts {
         limits: trial.contender.limits,
-        ..contestant.facts()
+        ..started.facts
     });
-    record.pinned = contestant.pinned();
-    let early = match check_before(trial, &*contestant, record) {
+    record.pinned = started.pinned;
+    let early = match check_before(trial, &mut *contestant, record) {
         Err(end) => Some(Early::before_load(end, &mut *contestant)),
         Ok(encoded) => {
             let mut follow = |event: Event<'_>| {
@@ -160,7 +161,7 @@ fn on_stage(
                 }
                 on_event(event);
             };
-            observe(trial, &*contestant, record, &mut follow);
+            observe(trial, &mut *contestant, record, &mut follow);
             load_and_watch(
                 setting,
                 trial,
@@ -205,7 +206,7 @@ fn on_stage(
 /// Makes a few requests to see what a contender does for an answer; references are not compared.
 fn observe(
     trial: &Trial,
-    contestant: &dyn Staged,
+    contestant: &mut dyn Staged,
     record: &mut TrialRecord,
     on_event: &mut dyn FnMut(Event<'_>),
 ) {
@@ -215,15 +216,13 @@ fn observe(
         return;
     }
     on_event(Event::Step(Step::Observe));
-    let counts = || {
-        let counts = trial.workload.proxied.then(|| contestant.origin_counts());
-        counts.flatten()
-    };
-    let before = counts();
-    let mut work = contestant.observe(&trial.workload.filled(), OBSERVED);
-    match before.zip(counts()).filter(|_| work.connections.is_some()) {
+    let proxied = trial.workload.proxied;
+    let before = counts(contestant, proxied);
+    let mut work = contestant.observe(trial.workload.filled().into_owned(), OBSERVED);
+    let after = counts(contestant, proxied);
+    match before.zip(after).filter(|_| work.connections.is_some()) {
         Some((before, after)) => work.upstream = Some(upstream(&after.since(&before))),
-        None if trial.workload.proxied => {
+        None if proxied => {
             let why = "the upstream's counts could not be read".to_owned();
             work.unknown.entry("upstream".to_owned()).or_insert(why);
         }
@@ -256,7 +255,7 @@ fn load_and_watch(
     if setting.stop.load(Ordering::Relaxed) {
         return Some(Early::End(TrialEnd::Interrupted));
     }
-    contestant.note_written();
+    contestant.ask(Ask::NoteWritten);
     let early = under_load(setting, trial, encoded, contestant, record, on_event);
     if let Some(work) = record.work.as_mut().filter(|_| early.is_none()) {
         work.grown_under_load = Some(contestant.grown());
@@ -273,7 +272,7 @@ fn under_load(
     record: &mut TrialRecord,
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Option<Early> {
-    if let Err(error) = contestant.behave(true) {
+    if let Err(error) = contestant.have(Ask::Behave { begin: true }) {
         return Some(Early::before_load(unled(&error), contestant));
     }
     let measured = measure(setting, trial, encoded, contestant, on_event);
@@ -298,7 +297,10 @@ fn under_load(
         return Some(Early::Away(lost));
     }
     // A server that has died needs no more right answers, and its end says more.
-    let end = end.or_else(|| contestant.behave(false).err().map(|error| unled(&error)));
+    let end = end.or_else(|| {
+        let behaves = contestant.have(Ask::Behave { begin: false });
+        behaves.err().map(|error| unled(&error))
+    });
     end.map(|end| Early::End(with_memory(end, trial, &record.usage)))
 }
 

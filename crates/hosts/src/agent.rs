@@ -5,13 +5,14 @@ use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::clock::monotonic_ns;
 use crate::digest::own_program;
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameReader, write_frame};
 use crate::greeting::Greeting;
 use crate::lease::{Lease, SILENCE_MAX};
 use crate::message::{Order, Report};
-use crate::parcel::{FILES_BYTES_MAX, FILES_MAX};
 
 /// Bytes read at once.
 const PIECE: usize = 64 << 10;
@@ -23,8 +24,8 @@ const TAKING_PERIOD_NS: u64 = 1_000_000_000;
 pub enum Heard {
     /// An order.
     Order(Order),
-    /// Bytes of a file that an order has announced.
-    File(Vec<u8>),
+    /// What is asked, as JSON.
+    Ask(Vec<u8>),
     /// Nothing more comes: the input has ended, or does not make sense.
     End,
 }
@@ -42,50 +43,42 @@ impl Outbox {
     /// # Errors
     /// Home no longer listens.
     pub fn send(&self, report: &Report) -> io::Result<()> {
-        self.send_with_files(report, Vec::new())
+        let bytes = serde_json::to_vec(report).map_err(io::Error::other)?;
+        self.write(&Frame::Json(bytes))
     }
 
-    /// Says something to home that announces these files, and sends them.
+    /// Answers what home has asked.
     ///
     /// # Errors
-    /// Home no longer listens, or, as `FileTooLarge`, something is longer than home takes and
-    /// nothing was sent: once files are announced, home takes nothing else for them.
-    pub fn send_with_files(&self, report: &Report, files: Vec<Vec<u8>>) -> io::Result<()> {
-        let bytes = serde_json::to_vec(report).map_err(io::Error::other)?;
-        check_lengths(bytes.len(), &files)?;
-        // Nothing comes between them.
+    /// Home no longer listens, or nothing was sent: as `FileTooLarge` because the answer is longer
+    /// than home takes, as `InvalidData` because it cannot be written.
+    pub fn answer(&self, answer: &impl Serialize) -> io::Result<()> {
+        let bytes = serde_json::to_vec(answer);
+        let bytes = bytes.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        check_length(bytes.len())?;
+        self.write(&Frame::Raw(bytes))
+    }
+
+    fn write(&self, frame: &Frame) -> io::Result<()> {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever reads waits for this lock with an answer to a ping, so that the pings behind it
         // lie unread while something long is sent. That home takes it shows its life instead. The
         // first piece shows none: what lies between takes that from a home that is gone, too.
         let mut is_first = true;
-        let mut wrote = || {
+        write_frame(&mut *output, frame, || {
             if !std::mem::take(&mut is_first) {
                 self.lease.renew(monotonic_ns());
             }
-        };
-        write_frame(&mut *output, &Frame::Json(bytes), &mut wrote)?;
-        files
-            .into_iter()
-            .try_for_each(|file| write_frame(&mut *output, &Frame::Raw(file), &mut wrote))
+        })
     }
 }
 
 /// Refuses what home would not take: it gives a host up that sends more.
-fn check_lengths(report_bytes: usize, files: &[Vec<u8>]) -> io::Result<()> {
-    let longest = files.iter().map(Vec::len).max().unwrap_or(0);
-    let longest = longest.max(report_bytes);
-    let all = files.iter().map(Vec::len).fold(0, usize::saturating_add);
-    let refusal = if longest > FRAME_BYTES_MAX {
-        format!("send {longest} bytes home: expected at most {FRAME_BYTES_MAX} in one piece")
-    } else if all > FILES_BYTES_MAX {
-        format!("send {all} bytes home: expected at most {FILES_BYTES_MAX} for one answer")
-    } else if files.len() > FILES_MAX as usize {
-        let count = files.len();
-        format!("send {count} files home: expected at most {FILES_MAX} for one answer")
-    } else {
+fn check_length(bytes: usize) -> io::Result<()> {
+    if bytes <= FRAME_BYTES_MAX {
         return Ok(());
-    };
+    }
+    let refusal = format!("send {bytes} bytes home: expected at most {FRAME_BYTES_MAX}");
     Err(io::Error::new(io::ErrorKind::FileTooLarge, refusal))
 }
 
@@ -155,7 +148,7 @@ impl<R: Read> Agent<R> {
     pub fn receive(&mut self) -> Heard {
         loop {
             match self.frames.next_frame() {
-                Ok(Some(Frame::Raw(bytes))) => return Heard::File(bytes),
+                Ok(Some(Frame::Raw(bytes))) => return Heard::Ask(bytes),
                 Ok(Some(Frame::Json(bytes))) => match serde_json::from_slice(&bytes) {
                     Ok(Order::Ping { sent_ns }) => {
                         let clock_ns = monotonic_ns();
@@ -246,14 +239,14 @@ mod tests {
     fn it_greets_answers_pings_and_passes_on_the_rest() {
         let frames = [
             order(&Order::Ping { sent_ns: 5 }),
-            order(&Order::Machine),
-            Frame::Raw(b"file".to_vec()),
+            order(&Order::End),
+            Frame::Raw(b"ask".to_vec()),
         ];
         let (bytes, written) = (input(&frames), Written::default());
         let mut agent =
             Agent::greet(&bytes[..], Box::new(written.clone()), "0.1.0", || {}).unwrap();
-        assert!(matches!(agent.receive(), Heard::Order(Order::Machine)));
-        assert!(matches!(agent.receive(), Heard::File(bytes) if bytes == b"file"));
+        assert!(matches!(agent.receive(), Heard::Order(Order::End)));
+        assert!(matches!(agent.receive(), Heard::Ask(bytes) if bytes == b"ask"));
         assert!(matches!(agent.receive(), Heard::End));
         let said = sent(&written);
         assert!(matches!(said[..], [Report::Pong { sent_ns: 5, clock_ns }] if clock_ns > 0));
@@ -265,7 +258,7 @@ mod tests {
         let (bytes, written) = (input(std::slice::from_ref(&file)), Written::default());
         let mut agent =
             Agent::greet(&bytes[..], Box::new(written.clone()), "0.1.0", || {}).unwrap();
-        assert!(matches!(agent.receive(), Heard::File(bytes) if bytes.len() == 4 * PIECE));
+        assert!(matches!(agent.receive(), Heard::Ask(bytes) if bytes.len() == 4 * PIECE));
         let frames = sent(&written);
         assert_eq!(frames.first(), Some(&Report::Taking));
     }
@@ -282,42 +275,20 @@ mod tests {
     /// end of home.
     #[test]
     fn something_long_that_is_taken_renews_the_lease() {
-        let staged = |files| Report::Staged {
-            report: serde_json::Value::Null,
-            files,
-        };
-        let short = || vec![b"log".to_vec()];
-        let long = || vec![vec![0; 1 << 20]];
-        for (report, files, expected) in [
-            (Report::Live { ok: 1, errors: 0 }, Vec::new(), false),
-            (staged(0), Vec::new(), false),
-            (staged(1), short(), true),
-            (staged(1), long(), true),
-        ] {
+        for (bytes, expected) in [(9, false), (1 << 20, true)] {
             let outbox = outbox(&Written::default(), 0);
             let left = || outbox.lease.left(monotonic_ns()).is_some();
             assert!(!left(), "it ran out long ago");
-            outbox.send_with_files(&report, files).unwrap();
-            assert_eq!(left(), expected, "{report:?}");
+            outbox.answer(&"x".repeat(bytes)).unwrap();
+            assert_eq!(left(), expected, "{bytes}");
         }
     }
 
     #[test]
-    fn what_home_would_not_take_is_not_announced() {
-        let no_frame = vec![b"short".to_vec(), vec![0; FRAME_BYTES_MAX + 1]];
-        let together = vec![vec![0; FILES_BYTES_MAX / 4 + 1]; 4];
-        let many = vec![Vec::new(); FILES_MAX as usize + 1];
-        for files in [no_frame, together, many] {
-            let written = Written::default();
-            let outbox = outbox(&written, 0);
-            let report = Report::Staged {
-                report: serde_json::Value::Null,
-                files: u32::try_from(files.len()).unwrap(),
-            };
-            let failed = outbox.send_with_files(&report, files).unwrap_err();
-            assert_eq!(failed.kind(), io::ErrorKind::FileTooLarge, "{failed}");
-            assert!(written.0.lock().unwrap().is_empty(), "{failed}");
-        }
+    fn what_home_would_not_take_is_refused() {
+        check_length(FRAME_BYTES_MAX).unwrap();
+        let failed = check_length(FRAME_BYTES_MAX + 1).unwrap_err();
+        assert_eq!(failed.kind(), io::ErrorKind::FileTooLarge, "{failed}");
     }
 
     #[test]
@@ -325,7 +296,7 @@ mod tests {
         for bytes in [
             &b"\x7f\xff\xff\xff"[..],
             &input(&[Frame::Json(b"{}".to_vec())]),
-            &input(&[Frame::Json(b"{\"kind\":\"dance\"}".to_vec())]),
+            &input(&[Frame::Json(b"\"dance\"".to_vec())]),
         ] {
             let written = Box::new(Written::default());
             let mut agent = Agent::greet(bytes, written, "0.1.0", || {}).unwrap();

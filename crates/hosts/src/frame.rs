@@ -1,14 +1,15 @@
 //! Frames: a length of 32 bits, most significant byte first, and so many bytes.
 //!
-//! The top bit of the length marks bytes of a file, which are sent as they are; anything else is
-//! JSON. Knows no pipe: bytes go in, frames come out.
+//! The top bit of the length marks what passes through: asks and answers. Knows no pipe: bytes go
+//! in, frames come out.
 
 use std::io::{self, Write};
 
-/// Longest frame. Results of one trial take 20 to 80 KB, so only bodies of requests come near.
-pub const FRAME_BYTES_MAX: usize = 64 << 20;
+/// Longest frame: files and bodies of 240 MiB, in base64. Results of one trial take 20 to 80 KB, so
+/// only bodies of requests come near.
+pub const FRAME_BYTES_MAX: usize = 320 << 20;
 
-/// Marks a frame with the bytes of a file.
+/// Marks a frame that passes through.
 const RAW: u32 = 1 << 31;
 /// Bytes of the length.
 const HEAD: usize = 4;
@@ -18,9 +19,9 @@ const PIECE: usize = 64 << 10;
 /// What is sent at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
-    /// A message, as JSON.
+    /// An order or a report, as JSON.
     Json(Vec<u8>),
-    /// Bytes of a file.
+    /// An ask or an answer.
     Raw(Vec<u8>),
 }
 
@@ -36,7 +37,7 @@ pub enum FrameError {
 }
 
 impl Frame {
-    fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::Json(bytes) | Self::Raw(bytes) => bytes,
         }
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_length_that_no_frame_has_is_refused_before_its_bytes_come() {
-        for head in [[0x7f, 0xff, 0xff, 0xff], [0x84, 0, 0, 1]] {
+        for head in [[0x7f, 0xff, 0xff, 0xff], [0x94, 0, 0, 1]] {
             let mut reader = FrameReader::default();
             reader.put(&head);
             assert!(matches!(
@@ -177,8 +178,8 @@ mod tests {
             ));
         }
         let mut reader = FrameReader::default();
-        reader.put(&[0x04, 0, 0, 0]);
-        assert_eq!(reader.next_frame(), Ok(None), "64 MiB are not too long");
+        reader.put(&[0x14, 0, 0, 0]);
+        assert_eq!(reader.next_frame(), Ok(None), "320 MiB are not too long");
         let frame = Frame::Raw(vec![0; FRAME_BYTES_MAX + 1]);
         assert!(write_frame(&mut Vec::new(), &frame, || {}).is_err());
     }

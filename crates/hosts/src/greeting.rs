@@ -1,4 +1,4 @@
-//! The first line that an agent writes: `bakeoff-agent/1 VERSION SHA256 ARCH`.
+//! The first line that an agent writes: `bakeoff-agent/2 VERSION SHA256 ARCH`.
 //!
 //! Login shells, `/etc/motd` and the like may write before it. That banner is skipped, up to a
 //! limit, and kept for messages. Knows no pipe and no clock: who reads also gives up in time.
@@ -10,7 +10,7 @@ use crate::digest::Digest;
 /// What a greeting begins with.
 const MARK: &[u8] = b"bakeoff-agent/";
 /// The protocol that this program speaks.
-const PROTOCOL: &str = "1";
+const PROTOCOL: &str = "2";
 /// Most bytes before the end of the greeting.
 const BANNER_BYTES_MAX: usize = 64 << 10;
 
@@ -160,10 +160,10 @@ mod tests {
     fn a_banner_is_skipped_and_kept() {
         let line = format!("{}\n", greeting());
         check(line.as_bytes(), "", b"");
-        let text = format!("Welcome!\r\n\nbakeoff-agent/1 is not it\n{line}\x00\x00\n");
+        let text = format!("Welcome!\r\n\nbakeoff-agent/2 is not it\n{line}\x00\x00\n");
         check(
             text.as_bytes(),
-            "Welcome!\r\n\nbakeoff-agent/1 is not it",
+            "Welcome!\r\n\nbakeoff-agent/2 is not it",
             b"\x00\x00\n",
         );
     }
@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn another_protocol_is_named() {
         let mut reader = GreetingReader::default();
-        let error = reader.put(b"hi\nbakeoff-agent/2 whatever\n").unwrap_err();
-        assert_eq!(error, GreetingError::Protocol("2".to_owned()));
+        let error = reader.put(b"hi\nbakeoff-agent/1 whatever\n").unwrap_err();
+        assert_eq!(error, GreetingError::Protocol("1".to_owned()));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! ```text
 //! home                                                  host
 //! Way ─► Session ─► child (ssh, kubectl, ...) ═ pipes ═► bakeoff agent
-//!          │ frames: Order ──────────────────────────────► Agent ─► the code that carries it out
-//!          ◄──────────────────────────────── frames: Report
+//!          │ frames: Order, asks ────────────────────────► Agent ─► the code that carries it out
+//!          ◄─────────────────────── frames: Report, answers
 //! ```
 //!
 //! A host is anything that connects the standard input and output of a program that runs there. The
@@ -12,8 +12,8 @@
 //! The agent greets with one line; from then on both sides send [`Frame`]s. Each side gives the
 //! other up after some seconds of silence, because a broken link alone does not end the input.
 //!
-//! This crate knows nothing of loads, servers, plans and records. Their messages pass through as
-//! JSON.
+//! This crate knows nothing of loads, servers, plans and records. What is asked about them and what
+//! is answered passes through as JSON, each in one frame.
 
 mod agent;
 mod clock;
@@ -26,7 +26,6 @@ mod image;
 mod lease;
 mod lock;
 mod message;
-mod parcel;
 mod patience;
 mod pods;
 mod session;
@@ -43,10 +42,9 @@ pub use frame::{FRAME_BYTES_MAX, Frame, FrameError, FrameReader, write_frame};
 pub use greeting::{Greeting, GreetingError, GreetingReader};
 pub use lease::{Lease, SILENCE_MAX};
 pub use lock::{HostLock, LockError};
-pub use message::{Order, Report};
-pub use parcel::{FILES_BYTES_MAX, FILES_MAX, Parcel, ParcelReader, in_parts};
+pub use message::{Hello, Order, Report};
 pub use patience::{COMING_MAX, Patience};
 pub use pods::{Pod, pods, read_pods};
-pub use session::{Session, Stop};
+pub use session::{Fits, Session, Stop};
 pub use start::{Own, open};
 pub use way::{Place, Way};

@@ -7,8 +7,8 @@
 //! pinging thread: a ping each second; after 10 s of silence it ends the child
 //! ```
 //!
-//! The session does not look into the messages that it carries, and does not reconnect: a session
-//! that has ended stays ended.
+//! The session does not look into asks and answers, and does not reconnect: a session that has ended
+//! stays ended.
 
 mod child;
 
@@ -18,13 +18,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::clock::{ClockOffset, Exchange, monotonic_ns};
 use crate::error::{Cause, HostError, cause_of_end};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameReader, write_frame};
 use crate::greeting::{Greeting, GreetingError, GreetingReader};
 use crate::lease::{Lease, SILENCE_MAX};
-use crate::message::{Order, Report};
-use crate::parcel::{FILES_BYTES_MAX, Parcel, ParcelReader};
+use crate::message::{Hello, Order, Report};
 use crate::patience::{Coming, Patience};
 use crate::start::Own;
 use crate::way::Place;
@@ -41,11 +43,13 @@ const LOOKS_PER_PING: u32 = 4;
 const EXCHANGES: usize = 40;
 /// How long one of them may take.
 const EXCHANGE_WITHIN: Duration = Duration::from_secs(2);
+/// How long the agent may take to say that the host is taken.
+const HELLO_WITHIN: Duration = Duration::from_secs(10);
 /// What a child may take to end by itself.
 const END_WITHIN: Duration = Duration::from_millis(500);
-/// Parcels that wait to be taken, and bytes of all of them: two of the longest.
+/// Reports that wait to be taken, and bytes of all of them: two of the longest.
 const WAITING_MAX: usize = 64;
-const WAITING_BYTES_MAX: usize = 2 * (FILES_BYTES_MAX + FRAME_BYTES_MAX);
+const WAITING_BYTES_MAX: usize = 2 * FRAME_BYTES_MAX;
 /// Between two looks at whether an answer is still waited for.
 const ASK_PERIOD: Duration = Duration::from_millis(100);
 /// Bytes read at once.
@@ -80,8 +84,8 @@ pub(crate) struct EarlyEnd {
 enum Event {
     Greeted(Greeting),
     NoGreeting(GreetingError),
-    /// A parcel, and its length in bytes.
-    Said(Box<Parcel>, usize),
+    /// A report, and its length in bytes.
+    Said(Report, usize),
     Stopped(Stop),
 }
 
@@ -104,7 +108,17 @@ pub struct Session {
     exchanges: Receiver<Exchange>,
     greeting: Option<Greeting>,
     stopped: Option<Stop>,
-    hello: Option<Report>,
+    hello: Hello,
+}
+
+/// What an answer is to who waits for one.
+pub enum Fits<T> {
+    /// What is waited for.
+    This(T),
+    /// Something that may come before it.
+    Before,
+    /// None that belongs here.
+    Not,
 }
 
 impl Session {
@@ -129,7 +143,7 @@ impl Session {
             exchanges,
             greeting: None,
             stopped: None,
-            hello: None,
+            hello: Hello::default(),
         };
         let reader = move || {
             let Some(mut output) = output else { return };
@@ -172,8 +186,8 @@ impl Session {
     }
 
     /// What the agent said when the host was taken.
-    pub fn hello(&self) -> Option<&Report> {
-        self.hello.as_ref()
+    pub fn hello(&self) -> &Hello {
+        &self.hello
     }
 
     /// Number of the child process at home that leads to the host.
@@ -181,26 +195,16 @@ impl Session {
         lock(&self.shared.child).id()
     }
 
-    /// Says something to the agent.
+    /// Asks the agent something.
     ///
     /// # Errors
-    /// The session has ended.
-    pub fn send(&mut self, order: &Order) -> Result<(), HostError> {
-        match frame_of(order) {
-            Ok(frame) => self.send_frame(&frame),
-            Err(error) => Err(self.error(Cause::Confused(error))),
-        }
+    /// The session has ended, or it is longer than a frame.
+    pub fn ask(&mut self, ask: &impl Serialize) -> Result<(), HostError> {
+        self.send(serde_json::to_vec(ask).map(Frame::Raw))
     }
 
-    /// Sends the bytes of a file that an order has announced.
-    ///
-    /// # Errors
-    /// The session has ended, or they are longer than a frame.
-    pub fn send_file(&mut self, bytes: Vec<u8>) -> Result<(), HostError> {
-        self.send_frame(&Frame::Raw(bytes))
-    }
-
-    fn send_frame(&mut self, frame: &Frame) -> Result<(), HostError> {
+    fn send(&mut self, frame: serde_json::Result<Frame>) -> Result<(), HostError> {
+        let frame = &frame.map_err(|error| self.confused(&error.to_string()))?;
         let sent = {
             let mut input = lock(&self.shared.input);
             let wrote = || self.shared.heard.renew(monotonic_ns());
@@ -216,27 +220,37 @@ impl Session {
         }
     }
 
-    /// What the agent says next; `None` if it says nothing for so long.
+    /// What the agent answers next; `None` if it says nothing for so long.
     ///
     /// # Errors
-    /// The session has ended.
-    pub fn receive(&mut self, within: Duration) -> Result<Option<Report>, HostError> {
-        let parcel = self.receive_parcel(within)?;
-        Ok(parcel.map(|parcel| parcel.report))
+    /// The session has ended, or the agent refused or said something else.
+    pub fn answer<A: DeserializeOwned>(
+        &mut self,
+        within: Duration,
+    ) -> Result<Option<A>, HostError> {
+        match self.receive(within)? {
+            Some(report) => self.answer_in(report).map(Some),
+            None => Ok(None),
+        }
     }
 
-    /// The same with the files that it announces.
-    ///
-    /// # Errors
-    /// The session has ended.
-    pub fn receive_parcel(&mut self, within: Duration) -> Result<Option<Parcel>, HostError> {
+    fn answer_in<A: DeserializeOwned>(&self, report: Report) -> Result<A, HostError> {
+        match report {
+            Report::Answer(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| self.confused(&format!("a bad answer: {error}"))),
+            Report::Refused { why, usage } => Err(self.refused(why, usage)),
+            _ => Err(self.confused("another answer")),
+        }
+    }
+
+    fn receive(&mut self, within: Duration) -> Result<Option<Report>, HostError> {
         if let Some(stop) = self.stopped.clone() {
             return Err(self.stop_error(&stop));
         }
         match self.events.recv_timeout(within) {
-            Ok(Event::Said(parcel, bytes)) => {
+            Ok(Event::Said(report, bytes)) => {
                 self.shared.waiting.fetch_sub(bytes, Ordering::Relaxed);
-                Ok(Some(*parcel))
+                Ok(Some(report))
             }
             Ok(Event::Stopped(stop)) => {
                 self.stopped = Some(stop.clone());
@@ -256,47 +270,83 @@ impl Session {
         patience.is_over(monotonic_ns(), self.shared.coming.last_ns())
     }
 
-    /// Waits for what `fits`, and passes over how loads go.
+    /// Takes the host for `owner`.
+    pub(crate) fn take(&mut self, owner: &str) -> Result<(), HostError> {
+        let hello = Order::Hello {
+            host: self.host.clone(),
+            owner: owner.to_owned(),
+        };
+        self.send(hello.frame())?;
+        let said = self.wait(
+            "say hello",
+            HELLO_WITHIN,
+            &|| true,
+            |session, report| match report {
+                Report::Hello(hello) => Ok(Some(hello)),
+                Report::Refused { why, usage } => Err(session.refused(why, usage)),
+                _ => Err(session.confused("another answer")),
+            },
+        )?;
+        self.hello = said.unwrap_or_default();
+        Ok(())
+    }
+
+    /// Asks something, and waits for what `fits`.
     ///
     /// # Errors
     /// The session has ended, the agent refused or said something else, or took too long: it did
     /// not do `what`.
-    pub fn expect(
+    pub fn asked<A: DeserializeOwned, T>(
         &mut self,
+        ask: &impl Serialize,
         what: &'static str,
         within: Duration,
-        fits: impl Fn(&Report) -> bool,
-    ) -> Result<Report, HostError> {
-        let report = self.expect_while(what, within, &|| true, fits)?;
-        report.ok_or_else(|| self.late(what, within))
+        fits: impl FnMut(A) -> Fits<T>,
+    ) -> Result<T, HostError> {
+        self.ask(ask)?;
+        let answer = self.expect(what, within, &|| true, fits)?;
+        answer.ok_or_else(|| self.late(what, within))
     }
 
-    /// The same as long as it `goes_on`, which is asked ten times a second; `None` where it does
-    /// not any more.
+    /// Waits for what `fits` as long as it `goes_on`, which is asked ten times a second; `None`
+    /// where it does not any more.
     ///
     /// # Errors
-    /// As of [`expect`](Self::expect).
-    pub fn expect_while(
+    /// As of [`asked`](Self::asked).
+    pub fn expect<A: DeserializeOwned, T>(
         &mut self,
         what: &'static str,
         within: Duration,
         goes_on: &dyn Fn() -> bool,
-        fits: impl Fn(&Report) -> bool,
-    ) -> Result<Option<Report>, HostError> {
-        let end = Instant::now() + within;
+        mut fits: impl FnMut(A) -> Fits<T>,
+    ) -> Result<Option<T>, HostError> {
+        self.wait(what, within, goes_on, |session, report| {
+            match fits(session.answer_in(report)?) {
+                Fits::This(answer) => Ok(Some(answer)),
+                Fits::Before => Ok(None),
+                Fits::Not => Err(session.confused("another answer")),
+            }
+        })
+    }
+
+    fn wait<T>(
+        &mut self,
+        what: &'static str,
+        within: Duration,
+        goes_on: &dyn Fn() -> bool,
+        mut read: impl FnMut(&Self, Report) -> Result<Option<T>, HostError>,
+    ) -> Result<Option<T>, HostError> {
+        let patience = Patience::new(within, monotonic_ns());
         while goes_on() {
-            let left = end.saturating_duration_since(Instant::now());
-            match self.receive(left.min(ASK_PERIOD))? {
-                Some(report) if fits(&report) => {
-                    if matches!(report, Report::Hello { .. }) {
-                        self.hello = Some(report.clone());
-                    }
-                    return Ok(Some(report));
-                }
-                Some(Report::Live { .. }) | None if !left.is_zero() => {}
-                Some(Report::Live { .. }) | None => return Err(self.late(what, within)),
-                Some(Report::Refused { why, usage }) => return Err(self.refused(why, usage)),
-                Some(_) => return Err(self.confused("another answer")),
+            let is_over = match self.receive(ASK_PERIOD)? {
+                Some(report) => match read(self, report)? {
+                    Some(found) => return Ok(Some(found)),
+                    None => patience.is_over(monotonic_ns(), None),
+                },
+                None => self.is_over(patience),
+            };
+            if is_over {
+                return Err(self.late(what, within));
             }
         }
         Ok(None)
@@ -330,7 +380,7 @@ impl Session {
         // What comes without end is no reason to go on.
         let _old = self.exchanges.try_iter().take(WAITING_MAX).count();
         let sent_ns = monotonic_ns();
-        self.send(&Order::Ping { sent_ns })?;
+        self.send(Order::Ping { sent_ns }.frame())?;
         let end = Instant::now() + EXCHANGE_WITHIN;
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -424,7 +474,7 @@ impl Drop for Session {
         let shared = &self.shared;
         // Whoever holds it waits for a write that its child does not take.
         if let Ok(mut input) = shared.input.try_lock() {
-            if let (Some(input), Ok(frame)) = (input.as_mut(), frame_of(&Order::End)) {
+            if let (Some(input), Ok(frame)) = (input.as_mut(), Order::End.frame()) {
                 // The end of the input says the same.
                 let _ = write_frame(input, &frame, || {});
             }
@@ -435,11 +485,6 @@ impl Drop for Session {
             child.kill();
         }
     }
-}
-
-fn frame_of(order: &Order) -> Result<Frame, String> {
-    let bytes = serde_json::to_vec(order).map_err(|error| error.to_string())?;
-    Ok(Frame::Json(bytes))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -464,7 +509,7 @@ fn read(
     exchanges: &SyncSender<Exchange>,
 ) -> Stop {
     let mut greeting = Some(GreetingReader::default());
-    let (mut frames, mut parcels) = (FrameReader::default(), ParcelReader::default());
+    let mut frames = FrameReader::default();
     let mut piece = vec![0; PIECE];
     loop {
         let length = match output.read(&mut piece) {
@@ -495,11 +540,10 @@ fn read(
             frames.put(bytes);
         }
         let to = (events, &shared.waiting, exchanges);
-        if let Err(what) = pass_on((&mut frames, &mut parcels), received_ns, to) {
+        if let Err(what) = pass_on(&mut frames, received_ns, to) {
             return Stop::Confused(what);
         }
-        let is_begun = frames.holds_bytes() || parcels.has_begun();
-        shared.coming.came(received_ns, is_begun);
+        shared.coming.came(received_ns, frames.holds_bytes());
     }
     match shared.heard.left(monotonic_ns()) {
         None => Stop::Silent,
@@ -509,7 +553,7 @@ fn read(
 
 /// Passes on every whole frame.
 fn pass_on(
-    (frames, parcels): (&mut FrameReader, &mut ParcelReader),
+    frames: &mut FrameReader,
     received_ns: u64,
     (events, waiting, exchanges): (&SyncSender<Event>, &AtomicUsize, &SyncSender<Exchange>),
 ) -> Result<(), String> {
@@ -519,10 +563,8 @@ fn pass_on(
             Ok(Some(frame)) => frame,
             Err(error) => return Err(error.to_string()),
         };
-        let Some(parcel) = parcels.put(frame)? else {
-            continue;
-        };
-        match parcel.report {
+        let bytes = frame.bytes().len();
+        match Report::of(frame)? {
             Report::Pong { sent_ns, clock_ns } => {
                 let exchange = Exchange {
                     sent_ns,
@@ -536,14 +578,13 @@ fn pass_on(
             }
             // That it came is all that it says.
             Report::Taking => {}
-            _ => {
-                let bytes = parcels.length();
+            report => {
                 let before = waiting.fetch_add(bytes, Ordering::Relaxed);
                 if before.saturating_add(bytes) > WAITING_BYTES_MAX {
                     let mib = WAITING_BYTES_MAX >> 20;
                     return Err(format!("more than {mib} MiB that nobody had asked for"));
                 }
-                if events.send(Event::Said(Box::new(parcel), bytes)).is_err() {
+                if events.send(Event::Said(report, bytes)).is_err() {
                     return Ok(());
                 }
             }
@@ -573,7 +614,7 @@ fn keep_alive(shared: &Shared) {
             return;
         };
         let sent_ns = monotonic_ns();
-        if let Ok(frame) = frame_of(&Order::Ping { sent_ns }) {
+        if let Ok(frame) = (Order::Ping { sent_ns }).frame() {
             let _ = write_frame(input, &frame, || {});
         }
     }

@@ -1,12 +1,10 @@
 //! Starts the agent on a host, puts the program there if it is missing, and takes the host.
 
 use std::io;
-use std::time::Duration;
 
 use crate::digest::{Digest, own_program};
 use crate::error::{Cause, HostError, cause_of_end};
 use crate::greeting::Greeting;
-use crate::message::{Order, Report};
 use crate::session::{Begun, Session};
 use crate::upload::upload;
 use crate::way::{Place, Way};
@@ -19,8 +17,6 @@ const NOT_EXECUTABLE: i32 = 126;
 const SSH_FAILED: i32 = 255;
 /// Exit codes from here on are of shells whose command a signal ended: 128 and the signal.
 const BY_SIGNAL: i32 = 128;
-/// How long the agent may take to say that the host is taken.
-const HELLO_WITHIN: Duration = Duration::from_secs(10);
 
 /// The program of this process: the one that every host must run.
 #[derive(Debug, Clone)]
@@ -60,14 +56,7 @@ pub fn open(place: &Place, own: &Own, owner: &str) -> Result<Session, HostError>
         cause,
     };
     let mut session = begin(place, own).map_err(named)?;
-    let hello = Order::Hello {
-        host: place.name.clone(),
-        owner: owner.to_owned(),
-    };
-    session.send(&hello)?;
-    session.expect("say hello", HELLO_WITHIN, |report| {
-        matches!(report, Report::Hello { .. })
-    })?;
+    session.take(owner)?;
     Ok(session)
 }
 

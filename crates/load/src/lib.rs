@@ -35,6 +35,7 @@ mod pace;
 mod pulse;
 mod quic;
 mod result;
+mod sent;
 mod share;
 mod slot;
 mod socket;
@@ -52,7 +53,6 @@ mod weighed;
 mod work;
 
 pub use bakeoff_wire::h1::{Request, RequestError};
-pub use bakeoff_wire::proxy_protocol::ProxyVersion;
 pub use bakeoff_wire::{h2, h3};
 pub use clock::now as monotonic_ns;
 pub use control::{Control, Live};
@@ -66,7 +66,7 @@ pub use spec::{
     Waiting,
 };
 pub use target::{ConnectTo, Endpoint, Target, TargetError, shown_url};
-pub use tls::{PemFile, PemProblem, TlsSettings, TlsSetupError, TlsVersions, Trust};
+pub use tls::{Pem, PemFile, PemProblem, TlsSettings, TlsSetupError, TlsVersions, Trust};
 
 /// Why a load could not be carried out at all.
 #[derive(Debug, thiserror::Error)]

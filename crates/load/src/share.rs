@@ -3,10 +3,12 @@
 //! All threads of all engines are numbered from 0. Clients, rate, schedule and count divide by
 //! that number alone, so it makes no difference which engine a thread belongs to.
 
+use serde::{Deserialize, Serialize};
+
 use crate::spec::{LoadSpec, Threads};
 
 /// The threads that one engine runs of a load that several engines carry out together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// Number of this engine's first thread among those of all engines.
     pub first: u32,

@@ -4,21 +4,24 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bakeoff_plan::{Connect, Load, RateShape};
+use bakeoff_plan::{Connect, Load, ProxyVersion, RateShape};
+use bakeoff_record::bytes;
 use bakeoff_wire::h1::Request;
-use bakeoff_wire::proxy_protocol::ProxyVersion;
 use bakeoff_wire::{h2, h3};
+use serde::{Deserialize, Serialize};
 
+use crate::sent::{exchanges, h2_request};
 use crate::{Part, Target, TlsSettings};
 
 /// What one run of the engine is to do.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LoadSpec {
     /// Where requests go.
     pub target: Target,
     /// What is spoken on a connection.
     pub speaking: Speaking,
     /// Requests and their right answers; at least one. Variants of a request follow each other.
+    #[serde(with = "exchanges")]
     pub exchanges: Vec<Exchange>,
     /// Model, warm-up, duration and timeout.
     pub load: Load,
@@ -42,7 +45,7 @@ pub struct LoadSpec {
 }
 
 /// Which of several requests is next.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
     /// Each as often as its weight says, by chance from the seed.
     #[default]
@@ -52,7 +55,7 @@ pub enum Order {
 }
 
 /// Threads of the engine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Threads {
     /// How many there are; each owns its share of the connections.
     pub count: u32,
@@ -64,7 +67,7 @@ pub struct Threads {
 }
 
 /// How requests are timed, and which is next.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pacing {
     /// Which of several requests is next.
     pub order: Order,
@@ -81,7 +84,7 @@ pub struct Pacing {
 }
 
 /// What is spoken on a connection, and how TLS is set up where it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Speaking {
     /// HTTP/1.1.
     H1 {
@@ -153,7 +156,7 @@ impl Speaking {
 }
 
 /// How a thread waits for the next request of an open loop to be due.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Waiting {
     /// Sleeps until shortly before it is due, and spins the rest.
     #[default]
@@ -166,7 +169,7 @@ pub enum Waiting {
 }
 
 /// How connections are opened and used.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionUse {
     /// Gap between the starts of two connections at the beginning. Ten thousand in one
     /// millisecond overflow every accept queue and measure the kernel's SYN timer.
@@ -246,19 +249,22 @@ impl LoadSpec {
 }
 
 /// A request and what a right answer to it is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Exchange {
     /// What results call it: its URL or path.
     pub name: String,
     /// The request, encoded for HTTP/1.1.
+    #[serde(with = "bytes")]
     pub request: Arc<[u8]>,
     /// The request for HTTP/2 and HTTP/3; there where the protocol allows it.
+    #[serde(with = "h2_request")]
     pub h2: Option<h2::Request>,
     /// Whether the request's method is `HEAD`, whose answer has no body.
     pub to_head_request: bool,
     /// Status of a right answer.
     pub status: ExpectedStatus,
     /// Body of a right answer; `None` accepts any.
+    #[serde(skip)]
     pub body: Option<Arc<[u8]>>,
     /// How often it is sent, relative to the others; at least 1.
     pub weight: u32,
@@ -279,7 +285,7 @@ impl Exchange {
 }
 
 /// Which status comes out as `ok`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExpectedStatus {
     /// Any from 200 to 399.
     Success,
@@ -299,7 +305,7 @@ impl ExpectedStatus {
 }
 
 /// Which bodies are compared byte by byte with the expected one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BodyCheck {
     /// Every one.
     All,

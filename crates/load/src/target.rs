@@ -2,15 +2,16 @@
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bakeoff_plan::{ascii_authority, encoded_target};
+use serde::{Deserialize, Serialize};
 
 /// Most addresses of a name that connections may lead to.
 const ADDRESSES_MAX: usize = 64;
 
 /// A URL that the engine can load.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// The URL as given.
     pub url: String,
@@ -25,7 +26,7 @@ pub struct Target {
 }
 
 /// Where a connection goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Endpoint {
     /// An address and port.
     Tcp(SocketAddr),
@@ -34,14 +35,14 @@ pub enum Endpoint {
 }
 
 /// What takes the place of a URL's host when connecting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConnectTo<'a> {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ConnectTo {
     /// The URL's own host and port.
     Url,
     /// `HOST:PORT`.
-    Host(&'a str),
+    Host(String),
     /// A unix socket.
-    Unix(&'a Path),
+    Unix(PathBuf),
 }
 
 /// Why a URL cannot be loaded.
@@ -89,15 +90,15 @@ pub enum TargetError {
 
 impl Target {
     /// Reads `url` and finds out where to connect.
-    pub fn resolve(url: &str, connect_to: ConnectTo<'_>) -> Result<Self, TargetError> {
+    pub fn resolve(url: &str, connect_to: &ConnectTo) -> Result<Self, TargetError> {
         let (secure, authority, path) = split(url)?;
         let default_port = if secure { 443 } else { 80 };
         let endpoints = match connect_to {
-            ConnectTo::Unix(socket) => vec![Endpoint::Unix(socket.to_owned())],
+            ConnectTo::Unix(socket) => vec![Endpoint::Unix(socket.clone())],
             ConnectTo::Host(host) if !has_port(host) => {
-                return Err(TargetError::ConnectTo(host.to_owned()));
+                return Err(TargetError::ConnectTo(host.clone()));
             }
-            ConnectTo::Host(host) => addresses(host.to_owned())?,
+            ConnectTo::Host(host) => addresses(host.clone())?,
             ConnectTo::Url => addresses(with_port(&authority, default_port))?,
         };
         Ok(Self {
@@ -270,7 +271,7 @@ mod tests {
     use super::*;
 
     fn check(url: &str, host: &str, path: &str, address: &str) {
-        let target = Target::resolve(url, ConnectTo::Url).unwrap();
+        let target = Target::resolve(url, &ConnectTo::Url).unwrap();
         assert_eq!(
             (target.host.as_str(), target.path.as_str()),
             (host, path),
@@ -286,10 +287,10 @@ mod tests {
             "http://[::1]:00",
             "https://a.invalid:0",
         ] {
-            let refused = Target::resolve(url, ConnectTo::Url);
+            let refused = Target::resolve(url, &ConnectTo::Url);
             assert!(matches!(refused, Err(TargetError::Port(_))), "{refused:?}");
         }
-        let refused = Target::resolve("http://a/", ConnectTo::Host("127.0.0.1:0"));
+        let refused = Target::resolve("http://a/", &ConnectTo::Host("127.0.0.1:0".to_owned()));
         assert!(matches!(refused, Err(TargetError::Port(_))), "{refused:?}");
     }
 
@@ -318,7 +319,7 @@ mod tests {
     #[test]
     fn the_name_for_tls_has_no_port() {
         let name = |url| {
-            let target = Target::resolve(url, ConnectTo::Host("127.0.0.1:9")).unwrap();
+            let target = Target::resolve(url, &ConnectTo::Host("127.0.0.1:9".to_owned())).unwrap();
             target.host_name().to_owned()
         };
         assert_eq!(name("https://example.test:8443/"), "example.test");
@@ -330,21 +331,24 @@ mod tests {
 
     #[test]
     fn connecting_elsewhere_changes_the_address_and_not_the_host() {
-        let to = ConnectTo::Host("127.0.0.1:9");
+        let to = &ConnectTo::Host("127.0.0.1:9".to_owned());
         let target = Target::resolve("http://example.test/", to).unwrap();
         assert_eq!(target.host, "example.test");
         assert_eq!(
             target.endpoints,
             [Endpoint::Tcp("127.0.0.1:9".parse().unwrap())]
         );
-        let to = ConnectTo::Unix(Path::new("/run/x.sock"));
+        let to = &ConnectTo::Unix("/run/x.sock".into());
         let target = Target::resolve("http://example.test/", to).unwrap();
         assert_eq!(target.endpoints, [Endpoint::Unix("/run/x.sock".into())]);
     }
 
     #[test]
     fn what_takes_the_place_of_a_host_needs_a_port() {
-        let resolve = |host| Target::resolve("http://example.test/", ConnectTo::Host(host));
+        let resolve = |host: &str| {
+            let to = ConnectTo::Host(host.to_owned());
+            Target::resolve("http://example.test/", &to)
+        };
         for host in [
             "localhost",
             "127.0.0.1",
@@ -367,7 +371,7 @@ mod tests {
 
     #[test]
     fn a_url_of_the_same_server_is_found_beside_another() {
-        let first = Target::resolve("http://127.0.0.1:80/a", ConnectTo::Url).unwrap();
+        let first = Target::resolve("http://127.0.0.1:80/a", &ConnectTo::Url).unwrap();
         let found = |url: &str| first.beside(url).unwrap().map(|target| target.path);
         assert_eq!(found("http://127.0.0.1/b?c"), Some("/b?c".to_owned()));
         assert_eq!(found("HTTP://127.0.0.1:80"), Some("/".to_owned()));
@@ -387,7 +391,7 @@ mod tests {
             ("ftp://host#sekret", "ftp://host#..."),
             ("app:443/a?to=http://b/sekret", "app:443/a?..."),
         ] {
-            let error = Target::resolve(url, ConnectTo::Url).unwrap_err();
+            let error = Target::resolve(url, &ConnectTo::Url).unwrap_err();
             assert!(!format!("{error:?}").contains("sekret"), "{error:?}");
             assert!(error.to_string().contains(said), "{error}");
         }
@@ -408,12 +412,12 @@ mod tests {
             "http://user:se#secret@host/",
             "user:secret/s@host",
         ] {
-            let error = Target::resolve(url, ConnectTo::Url).unwrap_err();
+            let error = Target::resolve(url, &ConnectTo::Url).unwrap_err();
             let (text, whole) = (error.to_string(), format!("{error:?}"));
             assert!(!whole.contains("secret"), "{whole}");
             assert!(text.contains("...@host"), "{text}");
         }
-        let text = Target::resolve("http://user:secret@host/", ConnectTo::Url)
+        let text = Target::resolve("http://user:secret@host/", &ConnectTo::Url)
             .unwrap_err()
             .to_string();
         assert!(text.contains("-u USER:PASSWORD"), "{text}");
@@ -432,7 +436,7 @@ mod tests {
             "http://a b/",
             "http://:80",
         ] {
-            assert!(Target::resolve(url, ConnectTo::Url).is_err(), "{url}");
+            assert!(Target::resolve(url, &ConnectTo::Url).is_err(), "{url}");
         }
     }
 }

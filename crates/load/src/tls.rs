@@ -27,7 +27,7 @@ mod quic;
 mod settings;
 mod verify;
 
-pub use files::{PemFile, PemProblem};
+pub use files::{Pem, PemFile, PemProblem};
 pub(crate) use noted::{Seen, forget_seen, seen};
 pub(crate) use quic::{QuicTls, agreed_in_quic};
 pub(crate) use settings::{TlsClient, TlsSide};

@@ -4,6 +4,7 @@
 //! else passes between the two halves. Names contain units, and a missing value is `None`, never 0.
 
 mod addresses;
+pub mod bytes;
 mod cache;
 mod disturbed;
 mod exchange;
@@ -32,6 +33,7 @@ mod usage;
 mod work;
 
 pub use addresses::Addresses;
+pub use bytes::FileBytes;
 pub use cache::cache_folder;
 pub use disturbed::*;
 pub use exchange::exchange;

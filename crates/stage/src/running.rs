@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use bakeoff_plan::{Protocol, Request, Workload};
 use bakeoff_probe::{Network, within};
 use bakeoff_record::{AnswerCheck, GrownFile, ServerFacts, Step, StopFacts, When, Work};
+use serde::{Deserialize, Serialize};
 
 use crate::already::Held;
 use crate::contacts::Contacts;
@@ -79,11 +80,12 @@ pub struct Root {
 }
 
 /// An answer outside the window.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fetched {
     /// What the record keeps of it.
     pub check: AnswerCheck,
     /// Its body as sent, encoding and all.
+    #[serde(with = "bakeoff_record::bytes")]
     pub body: Vec<u8>,
 }
 

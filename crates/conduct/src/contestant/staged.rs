@@ -2,18 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use bakeoff_origin::Counts;
-use bakeoff_plan::{Protocol, Request, Workload};
 use bakeoff_probe::{Probe, ProbeOptions, TreeSource, within};
-use bakeoff_record::{
-    GrownFile, Pinned, Role, ServerFacts, StopFacts, TrialEnd, Usage, When, Work,
-};
-use bakeoff_stage::{Fetched, Root, Running};
+use bakeoff_record::{Role, StopFacts, TrialEnd, Usage};
+use bakeoff_stage::{Root, Running};
 
 use super::Contestant;
 use crate::counters::OwnCounters;
 use crate::generators::Reached;
-use crate::site::{Edge, Staged};
+use crate::site::{Answer, Ask, Edge, Staged, Started};
 
 /// Time between two readings of the probe.
 const PROBE_PERIOD: Duration = Duration::from_millis(100);
@@ -26,40 +22,54 @@ pub(super) struct Sampling {
 }
 
 impl Staged for Contestant {
-    fn facts(&self) -> ServerFacts {
-        self.server.facts()
+    fn started(&self) -> Started {
+        Started {
+            facts: self.server.facts(),
+            pinned: self.pinned.clone(),
+            reached: Reached::of(&self.server),
+        }
     }
 
-    fn pinned(&self) -> Pinned {
-        self.pinned.clone()
-    }
-
-    fn reached(&self) -> Reached {
-        Reached::of(&self.server)
-    }
-
-    fn fetch(
-        &self,
-        request: &Request,
-        protocol: Protocol,
-        when: When,
-        within: Duration,
-    ) -> Result<Fetched, TrialEnd> {
-        let fetched = self.server.fetch(request, protocol, when, within);
-        fetched.map_err(|error| error.trial_end())
-    }
-
-    fn observe(&self, workload: &Workload, requests: u32) -> Work {
-        self.server.observe(workload, requests)
-    }
-
-    fn note_written(&mut self) {
-        self.written = Some(self.server.written());
-    }
-
-    fn grown(&self) -> Vec<GrownFile> {
-        let before = self.written.as_ref();
-        before.map_or_else(Vec::new, |before| self.server.grown_since(before))
+    fn ask(&mut self, ask: Ask) -> Answer {
+        match ask {
+            Ask::Fetch {
+                request,
+                protocol,
+                when,
+                within,
+            } => match self.server.fetch(&request, protocol, when, within) {
+                Ok(fetched) => Answer::Fetched(Box::new(fetched)),
+                Err(error) => Answer::Failed(error.trial_end()),
+            },
+            Ask::Observe { workload, requests } => {
+                Answer::Work(Box::new(self.server.observe(&workload, requests)))
+            }
+            Ask::NoteWritten => {
+                self.written = Some(self.server.written());
+                Answer::Done
+            }
+            Ask::Grown => {
+                let before = self.written.as_ref();
+                let grown = before.map(|before| self.server.grown_since(before));
+                Answer::Grown(grown.unwrap_or_default())
+            }
+            Ask::LogTail => Answer::LogTail(self.server.log_tail()),
+            Ask::Behave { begin } => {
+                Answer::of(self.behave(begin).map_err(|error| error.to_string()))
+            }
+            Ask::OriginCounts => Answer::OriginCounts(self.origin_counts().map(Box::new)),
+            Ask::Sample { network } => Answer::of(self.sample(network)),
+            Ask::NoteEdge(edge) => {
+                let counters = &mut self.sampling.counters;
+                let note = || match edge {
+                    Edge::Start => counters.begin(),
+                    Edge::End => counters.end(),
+                };
+                // Without its counters, nothing is concluded from them.
+                let _ = within(self.server.network(), note);
+                Answer::Done
+            }
+        }
     }
 
     fn died(&mut self) -> Option<String> {
@@ -68,40 +78,6 @@ impl Staged for Contestant {
 
     fn strayed(&mut self) -> Option<String> {
         self.server.strayed()
-    }
-
-    fn log_tail(&self) -> String {
-        self.server.log_tail()
-    }
-
-    fn behave(&self, begin: bool) -> Result<(), String> {
-        Contestant::behave(self, begin).map_err(|error| error.to_string())
-    }
-
-    fn origin_counts(&self) -> Option<Counts> {
-        Contestant::origin_counts(self)
-    }
-
-    fn sample(&mut self, network: bool) -> Result<(), String> {
-        let options = self.probe_options(network);
-        let inside = self.server.network();
-        let started = within(inside, || {
-            (Probe::start(options), OwnCounters::find(&self.server))
-        });
-        let (probe, counters) = started.map_err(|cause| format!("enter the network: {cause}"))?;
-        self.sampling.counters = counters;
-        self.sampling.probe = Some(probe.map_err(|error| error.to_string())?);
-        Ok(())
-    }
-
-    fn note_edge(&mut self, edge: Edge) {
-        let counters = &mut self.sampling.counters;
-        let note = || match edge {
-            Edge::Start => counters.begin(),
-            Edge::End => counters.end(),
-        };
-        // Without its counters, nothing is concluded from them.
-        let _ = within(self.server.network(), note);
     }
 
     fn sampled(&mut self, start: Option<Instant>) -> Usage {
@@ -121,6 +97,18 @@ impl Staged for Contestant {
 }
 
 impl Contestant {
+    fn sample(&mut self, network: bool) -> Result<(), String> {
+        let options = self.probe_options(network);
+        let inside = self.server.network();
+        let started = within(inside, || {
+            (Probe::start(options), OwnCounters::find(&self.server))
+        });
+        let (probe, counters) = started.map_err(|cause| format!("enter the network: {cause}"))?;
+        self.sampling.counters = counters;
+        self.sampling.probe = Some(probe.map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
     fn probe_options(&self, network: bool) -> ProbeOptions {
         let source = |role, root: Root| TreeSource {
             role,

@@ -1,6 +1,5 @@
 //! An invented server, and the upstream behind it.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -8,8 +7,8 @@ use std::time::{Duration, Instant};
 use bakeoff_origin::Counts;
 use bakeoff_plan::{Protocol, Request, ServerChoice, Workload};
 use bakeoff_record::{
-    CertificateFacts, ConfigFile, Crew, GrownFile, Pinned, ServerFacts, Step, StopFacts, TrialEnd,
-    Usage, When, Work,
+    CertificateFacts, ConfigFile, Crew, GrownFile, ServerFacts, Step, StopFacts, TrialEnd, Usage,
+    When, Work,
 };
 use bakeoff_stage::Fetched;
 
@@ -17,7 +16,7 @@ use super::usage::Seen;
 use super::world::Server;
 use super::{Invented, Load, STEP};
 use crate::generators::Reached;
-use crate::site::{Edge, Staged, StartOrder};
+use crate::site::{Answer, Ask, Staged, StartOrder, Started};
 
 /// Where it would listen.
 const ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
@@ -33,7 +32,7 @@ pub(super) struct Contestant {
     logs: String,
     is_proxied: bool,
     /// What its upstream counted before the load.
-    observed: Cell<Counts>,
+    observed: Counts,
 }
 
 impl Contestant {
@@ -50,7 +49,7 @@ impl Contestant {
                 .to_string_lossy()
                 .into_owned(),
             is_proxied: order.workload.proxied,
-            observed: Cell::default(),
+            observed: Counts::default(),
         }
     }
 
@@ -89,145 +88,49 @@ impl Contestant {
 }
 
 impl Staged for Contestant {
-    fn facts(&self) -> ServerFacts {
-        let server = match &self.choice {
-            ServerChoice::Program { server, .. } => server.as_str(),
-            ServerChoice::Command(_) => "command",
-            ServerChoice::Container(_) => "image",
-            ServerChoice::Url(_) => return ServerFacts::without_folder("url", ADDRESS),
-            ServerChoice::Yardstick => "yardstick",
-            ServerChoice::Origin => "origin",
-        };
-        let config = self.server.work.config.iter().map(|text| ConfigFile {
-            path: format!("logs/{}/server.conf", self.logs),
-            text: text.clone(),
-            filled: BTreeMap::new(),
-        });
-        ServerFacts {
-            version: "1.0".to_owned(),
-            binary: format!("/invented/{server}"),
-            binary_sha256: "0f".repeat(32),
-            command: vec![format!("/invented/{server}"), self.name.clone()],
-            configs: config.collect(),
-            ..ServerFacts::without_folder(server, ADDRESS)
+    fn started(&self) -> Started {
+        Started {
+            facts: self.facts(),
+            pinned: self.world.roles.pinned.clone(),
+            reached: Reached {
+                address: ADDRESS,
+                host: None,
+                authority: None,
+                network: None,
+            },
         }
     }
 
-    fn pinned(&self) -> Pinned {
-        self.world.roles.pinned.clone()
-    }
-
-    fn reached(&self) -> Reached {
-        Reached {
-            address: ADDRESS,
-            host: None,
-            authority: None,
-            network: None,
-        }
-    }
-
-    fn fetch(
-        &self,
-        request: &Request,
-        protocol: Protocol,
-        when: When,
-        within: Duration,
-    ) -> Result<Fetched, TrialEnd> {
-        let is_silent = self.server.answer.silent && when == When::After;
-        let cause = if self.is_dead() {
-            "Connection refused (os error 111)"
-        } else if is_silent {
-            self.world.clock.sleep(within);
-            "no whole answer in time; 0 bytes arrived"
-        } else {
-            return Ok(self.server.answered(request, protocol, when));
-        };
-        Err(TrialEnd::failed(Step::CheckAgain, cause))
-    }
-
-    fn observe(&self, workload: &Workload, requests: u32) -> Work {
-        let work = &self.server.work;
-        self.observed.set(if work.keeps_upstream {
-            // They come one after the other.
-            Counts {
-                connections: 1,
-                ..self.asked(u64::from(requests))
+    fn ask(&mut self, ask: Ask) -> Answer {
+        match ask {
+            Ask::Fetch {
+                request,
+                protocol,
+                when,
+                within,
+            } => match self.fetch(&request, protocol, when, within) {
+                Ok(fetched) => Answer::Fetched(Box::new(fetched)),
+                Err(end) => Answer::Failed(end),
+            },
+            Ask::Observe { workload, requests } => {
+                Answer::Work(Box::new(self.observe(&workload, requests)))
             }
-        } else {
-            self.asked(u64::from(requests))
-        });
-        let processors = match self.world.roles.pinned.server.len() {
-            0 => self.world.world.processors,
-            some => some,
-        };
-        let processors = u32::try_from(processors).unwrap_or(u32::MAX);
-        let workers = work.workers.unwrap_or(processors);
-        Work {
-            requests,
-            connections: Some(if work.keeps_clients { 1 } else { requests }),
-            certificate: workload.protocol.is_secure().then(|| CertificateFacts {
-                key: "ECDSA".to_owned(),
-                bits: Some(256),
-            }),
-            grown: Some(self.log(u64::from(requests))),
-            crew: Some(Crew {
-                processes: workers + 1,
-                threads: workers + 1,
-                listening: workers,
-                loops: workers,
-                listening_threads: workers,
-                processors,
-                open_files: Some(20_000),
-                users: vec!["nobody".to_owned()],
-            }),
-            ..Work::default()
+            Ask::Grown => {
+                let ended = self.load().map(|load| load.traffic.ended_by(f64::MAX));
+                let (ok, errors) = ended.unwrap_or_default();
+                Answer::Grown(self.log(ok + errors))
+            }
+            Ask::LogTail => Answer::LogTail(String::new()),
+            Ask::OriginCounts => Answer::OriginCounts(Some(Box::new(self.origin_counts()))),
+            Ask::NoteWritten | Ask::Behave { .. } | Ask::Sample { .. } | Ask::NoteEdge(_) => {
+                Answer::Done
+            }
         }
-    }
-
-    fn note_written(&mut self) {}
-
-    fn grown(&self) -> Vec<GrownFile> {
-        let load = self.load();
-        let ended = load.map_or((0, 0), |load| load.traffic.ended_by(f64::MAX));
-        self.log(ended.0 + ended.1)
     }
 
     fn died(&mut self) -> Option<String> {
         self.is_dead().then(|| "exit status 3".to_owned())
     }
-
-    fn log_tail(&self) -> String {
-        String::new()
-    }
-
-    fn behave(&self, _: bool) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn origin_counts(&self) -> Option<Counts> {
-        let before = self.observed.get();
-        let Some(load) = self.load() else {
-            return Some(before);
-        };
-        let (ok, errors) = load.traffic.ended_by(load.at_s(&self.world.clock));
-        let now = self.asked(ok + errors);
-        Some(Counts {
-            requests: before.requests + now.requests,
-            connections: before.connections + now.connections,
-            http_1_0: before.http_1_0 + now.http_1_0,
-            http_1_1: before.http_1_1 + now.http_1_1,
-            close: before.close + now.close,
-            bytes_read: before.bytes_read + now.bytes_read,
-            bytes_written: before.bytes_written + now.bytes_written,
-            ..before
-        })
-    }
-
-    fn sample(&mut self, _: bool) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn note_edge(&mut self, _: Edge) {}
 
     fn sampled(&mut self, start: Option<Instant>) -> Usage {
         let Some((load, _)) = self.load().zip(start) else {
@@ -256,6 +159,111 @@ impl Staged for Contestant {
 }
 
 impl Contestant {
+    fn facts(&self) -> ServerFacts {
+        let server = match &self.choice {
+            ServerChoice::Program { server, .. } => server.as_str(),
+            ServerChoice::Command(_) => "command",
+            ServerChoice::Container(_) => "image",
+            ServerChoice::Url(_) => return ServerFacts::without_folder("url", ADDRESS),
+            ServerChoice::Yardstick => "yardstick",
+            ServerChoice::Origin => "origin",
+        };
+        let config = self.server.work.config.iter().map(|text| ConfigFile {
+            path: format!("logs/{}/server.conf", self.logs),
+            text: text.clone(),
+            filled: BTreeMap::new(),
+        });
+        ServerFacts {
+            version: "1.0".to_owned(),
+            binary: format!("/invented/{server}"),
+            binary_sha256: "0f".repeat(32),
+            command: vec![format!("/invented/{server}"), self.name.clone()],
+            configs: config.collect(),
+            ..ServerFacts::without_folder(server, ADDRESS)
+        }
+    }
+
+    fn fetch(
+        &self,
+        request: &Request,
+        protocol: Protocol,
+        when: When,
+        within: Duration,
+    ) -> Result<Fetched, TrialEnd> {
+        let is_silent = self.server.answer.silent && when == When::After;
+        let cause = if self.is_dead() {
+            "Connection refused (os error 111)"
+        } else if is_silent {
+            self.world.clock.sleep(within);
+            "no whole answer in time; 0 bytes arrived"
+        } else {
+            return Ok(self.server.answered(request, protocol, when));
+        };
+        Err(TrialEnd::Failed {
+            step: Step::CheckAgain,
+            cause: cause.to_owned(),
+            message: None,
+        })
+    }
+
+    fn observe(&mut self, workload: &Workload, requests: u32) -> Work {
+        let work = &self.server.work;
+        self.observed = if work.keeps_upstream {
+            // They come one after the other.
+            Counts {
+                connections: 1,
+                ..self.asked(u64::from(requests))
+            }
+        } else {
+            self.asked(u64::from(requests))
+        };
+        let processors = match self.world.roles.pinned.server.len() {
+            0 => self.world.world.processors,
+            some => some,
+        };
+        let processors = u32::try_from(processors).unwrap_or(u32::MAX);
+        let workers = work.workers.unwrap_or(processors);
+        Work {
+            requests,
+            connections: Some(if work.keeps_clients { 1 } else { requests }),
+            certificate: workload.protocol.is_secure().then(|| CertificateFacts {
+                key: "ECDSA".to_owned(),
+                bits: Some(256),
+            }),
+            grown: Some(self.log(u64::from(requests))),
+            crew: Some(Crew {
+                processes: workers + 1,
+                threads: workers + 1,
+                listening: workers,
+                loops: workers,
+                listening_threads: workers,
+                processors,
+                open_files: Some(20_000),
+                users: vec!["nobody".to_owned()],
+            }),
+            ..Work::default()
+        }
+    }
+
+    fn origin_counts(&self) -> Counts {
+        let before = self.observed;
+        let Some(load) = self.load() else {
+            return before;
+        };
+        let (ok, errors) = load.traffic.ended_by(load.at_s(&self.world.clock));
+        let now = self.asked(ok + errors);
+        Counts {
+            requests: before.requests + now.requests,
+            connections: before.connections + now.connections,
+            http_1_0: before.http_1_0 + now.http_1_0,
+            http_1_1: before.http_1_1 + now.http_1_1,
+            close: before.close + now.close,
+            bytes_read: before.bytes_read + now.bytes_read,
+            bytes_written: before.bytes_written + now.bytes_written,
+            ..before
+        }
+    }
+
     /// Its log, as these requests make it grow.
     fn log(&self, requests: u64) -> Vec<GrownFile> {
         let bytes = self.server.work.log_bytes * requests;

@@ -1,14 +1,11 @@
 //! Measurements with a scripted contestant and scripted generators: no process, no socket.
 
-use std::cell::Cell;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Mutex;
 
-use bakeoff_plan::{Load, Pinning, Plan, Protocol, Request, Workload};
-use bakeoff_record::{
-    GrownFile, LostHost, Pinned, ServerFacts, StopFacts, TrialRecord, When, Work,
-};
+use bakeoff_plan::{Load, Pinning, Plan};
+use bakeoff_record::{LostHost, Pinned, ServerFacts, StopFacts, TrialRecord};
 use bakeoff_stage::Fetched;
 
 use super::*;
@@ -18,7 +15,7 @@ use crate::generators::{Generators, OwnEngine, Reached};
 use crate::preflight::Finding;
 use crate::roles::Roles;
 use crate::scripts::{Host, answer, gone, plan};
-use crate::site::{Site, SiteError, StartFailed, StartOrder};
+use crate::site::{Answer, Site, SiteError, StartFailed, StartOrder, Started};
 use crate::trial::{Away, Carried, blank, carry_out};
 
 /// A contestant that only notes what it is asked.
@@ -35,7 +32,7 @@ struct Scripted {
     /// Where it is reached.
     address: Option<SocketAddr>,
     /// How often it was asked for an answer.
-    fetches: Cell<u32>,
+    fetches: u32,
     /// Whether right answers come.
     answers: bool,
     /// The host that is away.
@@ -43,12 +40,42 @@ struct Scripted {
 }
 
 impl Staged for Scripted {
-    fn facts(&self) -> ServerFacts {
-        ServerFacts::without_folder("script", self.reached().address)
+    fn started(&self) -> Started {
+        let address = self.address.unwrap_or(([192, 0, 2, 1], 80).into());
+        Started {
+            facts: ServerFacts::without_folder("script", address),
+            pinned: Pinned::default(),
+            reached: Reached {
+                address,
+                host: None,
+                authority: None,
+                network: None,
+            },
+        }
     }
 
-    fn pinned(&self) -> Pinned {
-        Pinned::default()
+    fn ask(&mut self, ask: Ask) -> Answer {
+        match ask {
+            Ask::Fetch { .. } => {
+                self.fetches += 1;
+                if self.answers {
+                    return Answer::Fetched(Box::new(right()));
+                }
+                return Answer::Failed(TrialEnd::Failed {
+                    step: Step::CheckAgain,
+                    cause: "nothing came".to_owned(),
+                    message: None,
+                });
+            }
+            Ask::Observe { .. } => return Answer::Work(Box::default()),
+            Ask::Grown => return Answer::Grown(Vec::new()),
+            Ask::LogTail => return Answer::LogTail("out of memory".to_owned()),
+            Ask::OriginCounts => return Answer::OriginCounts(None),
+            Ask::Sample { network } => self.asked.push(format!("sample {network}")),
+            Ask::NoteEdge(edge) => self.asked.push(format!("{edge:?}")),
+            Ask::NoteWritten | Ask::Behave { .. } => {}
+        }
+        Answer::Done
     }
 
     fn strayed(&mut self) -> Option<String> {
@@ -63,58 +90,10 @@ impl Staged for Scripted {
         self.away.clone()
     }
 
-    fn reached(&self) -> Reached {
-        Reached {
-            address: self.address.unwrap_or(([192, 0, 2, 1], 80).into()),
-            host: None,
-            authority: None,
-            network: None,
-        }
-    }
-
-    fn fetch(&self, _: &Request, _: Protocol, _: When, _: Duration) -> Result<Fetched, TrialEnd> {
-        self.fetches.set(self.fetches.get() + 1);
-        if self.answers {
-            return Ok(right());
-        }
-        Err(TrialEnd::failed(Step::CheckAgain, "nothing came"))
-    }
-
-    fn observe(&self, _: &Workload, _: u32) -> Work {
-        Work::default()
-    }
-
-    fn note_written(&mut self) {}
-
-    fn grown(&self) -> Vec<GrownFile> {
-        Vec::new()
-    }
-
     fn died(&mut self) -> Option<String> {
         self.looks += 1;
         let is_dead = self.dies_at.is_some_and(|at| self.looks >= at);
         is_dead.then(|| "exit status 1".to_owned())
-    }
-
-    fn log_tail(&self) -> String {
-        "out of memory".to_owned()
-    }
-
-    fn behave(&self, _: bool) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn origin_counts(&self) -> Option<Counts> {
-        None
-    }
-
-    fn sample(&mut self, network: bool) -> Result<(), String> {
-        self.asked.push(format!("sample {network}"));
-        Ok(())
-    }
-
-    fn note_edge(&mut self, edge: Edge) {
-        self.asked.push(format!("{edge:?}"));
     }
 
     fn sampled(&mut self, start: Option<Instant>) -> Usage {
@@ -389,7 +368,7 @@ fn after_a_host_is_lost_no_answer_is_waited_for() {
     };
     assert_eq!(step, Step::CheckAgain);
     assert_eq!(cause, "host sut was lost: nothing came for 10 s");
-    assert_eq!(contestant.fetches.get(), 1);
+    assert_eq!(contestant.fetches, 1);
     assert_eq!(record.warnings, []);
 }
 

@@ -27,22 +27,22 @@ fn session_with(folder: &std::path::Path, then: &str) -> Session {
     }
 }
 
+fn framed(frame: &Frame) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_frame(&mut bytes, frame, || {}).unwrap();
+    bytes
+}
+
 /// As many words as come, none of them is an answer.
 #[test]
 fn an_agent_that_never_stops_talking_is_late() {
     let folder = tempfile::tempdir().unwrap();
-    let live = Report::Live { ok: 1, errors: 0 };
-    let frame = Frame::Json(serde_json::to_vec(&live).unwrap());
-    let mut frames = Vec::new();
-    for _ in 0..1000 {
-        write_frame(&mut frames, &frame, || {}).unwrap();
-    }
+    let frames = framed(&Frame::Raw(b"1".to_vec())).repeat(1000);
     std::fs::write(folder.path().join("frames"), frames).unwrap();
     let mut session = session_with(folder.path(), "while cat frames; do :; done");
     let within = Duration::from_millis(300);
-    let late = session.expect("say hello", within, |report| {
-        matches!(report, Report::Hello { .. })
-    });
+    let talks = |_: u64| Fits::<()>::Before;
+    let late = session.expect("say hello", within, &|| true, talks);
     let cause = late.unwrap_err().cause;
     let is_late = matches!(cause, Cause::Late { what, .. } if what == "say hello");
     assert!(is_late, "{cause}");
@@ -59,23 +59,15 @@ fn an_agent_that_has_ended_and_one_that_is_silent_are_found_out() {
     }
 }
 
-/// What comes of a report with a file of 9 bytes where so many bytes wait already: the bytes that
-/// were passed on and then wait, or why the agent is given up.
+/// What comes of an answer of 9 bytes where so many bytes wait already: the bytes that were passed
+/// on and then wait, or why the agent is given up.
 fn passed_on(before: usize) -> Result<(Option<usize>, usize), String> {
     let (events, taken) = sync_channel(WAITING_MAX);
     let (exchanges, _) = sync_channel(WAITING_MAX);
     let waiting = AtomicUsize::new(before);
     let mut frames = FrameReader::default();
-    for frame in [
-        Frame::Json(serde_json::to_vec(&with_file()).unwrap()),
-        Frame::Raw(vec![0; 9]),
-    ] {
-        let mut bytes = Vec::new();
-        write_frame(&mut bytes, &frame, || {}).unwrap();
-        frames.put(&bytes);
-    }
-    let to = (&events, &waiting, &exchanges);
-    pass_on((&mut frames, &mut ParcelReader::default()), 1, to)?;
+    frames.put(&framed(&Frame::Raw(vec![0; 9])));
+    pass_on(&mut frames, 1, (&events, &waiting, &exchanges))?;
     let bytes = taken.try_iter().find_map(|event| match event {
         Event::Said(_, bytes) => Some(bytes),
         _ => None,
@@ -83,20 +75,12 @@ fn passed_on(before: usize) -> Result<(Option<usize>, usize), String> {
     Ok((bytes, waiting.into_inner()))
 }
 
-fn with_file() -> Report {
-    Report::Staged {
-        report: serde_json::Value::Null,
-        files: 1,
-    }
-}
-
 /// Nobody takes what it sends, as between two trials.
 #[test]
 fn an_agent_that_sends_without_being_asked_does_not_fill_the_memory() {
-    let length = serde_json::to_vec(&with_file()).unwrap().len() + 9;
-    assert_eq!(passed_on(0), Ok((Some(length), length)));
-    let most = WAITING_BYTES_MAX - length;
-    assert_eq!(passed_on(most), Ok((Some(length), WAITING_BYTES_MAX)));
+    assert_eq!(passed_on(0), Ok((Some(9), 9)));
+    let most = WAITING_BYTES_MAX - 9;
+    assert_eq!(passed_on(most), Ok((Some(9), WAITING_BYTES_MAX)));
     let why = passed_on(most + 1).unwrap_err();
     assert!(why.contains("640 MiB that nobody had asked for"), "{why}");
 }

@@ -1,18 +1,39 @@
 //! Certificates and keys out of PEM files. What such a file holds instead is named, with what makes
 //! PEM of it: a library would only say that nothing was found.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use bakeoff_record::FileBytes;
 use rustls::pki_types::pem::{PemObject as _, SectionKind};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde::{Deserialize, Serialize};
 
 use super::settings::TlsSetupError;
 
 /// Longest file, bytes: those of all authorities of a system have a quarter of a megabyte.
 const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// A file of certificates or keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pem {
+    /// Where it is, or was on the host that it came from.
+    pub path: PathBuf,
+    /// What it holds, where that came with it.
+    pub bytes: Option<FileBytes>,
+}
+
+impl<P: Into<PathBuf>> From<P> for Pem {
+    fn from(path: P) -> Self {
+        Self {
+            path: path.into(),
+            bytes: None,
+        }
+    }
+}
 
 /// Which file it is, and so whose certificate or key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,27 +141,27 @@ impl PemProblem {
 /// The certificates of a file, in order; at least one.
 pub(super) fn certificates(
     file: PemFile,
-    path: &Path,
+    pem: &Pem,
 ) -> Result<Vec<CertificateDer<'static>>, TlsSetupError> {
-    let sections = sections(file, path, |kind| kind == SectionKind::Certificate)?;
+    let sections = sections(file, pem, |kind| kind == SectionKind::Certificate)?;
     let read = sections.into_iter();
     Ok(read.map(|(_, der)| CertificateDer::from(der)).collect())
 }
 
 /// The first private key of a file.
-pub(super) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsSetupError> {
+pub(super) fn private_key(pem: &Pem) -> Result<PrivateKeyDer<'static>, TlsSetupError> {
     let is_key = |kind| {
         matches!(
             kind,
             SectionKind::PrivateKey | SectionKind::RsaPrivateKey | SectionKind::EcPrivateKey
         )
     };
-    let sections = sections(PemFile::Key, path, is_key)?;
+    let sections = sections(PemFile::Key, pem, is_key)?;
     let mut keys = sections
         .into_iter()
         .filter_map(|(kind, der)| PrivateKeyDer::from_pem(kind, der));
     keys.next()
-        .ok_or_else(|| failed(PemFile::Key, path, PemProblem::NotPem))
+        .ok_or_else(|| failed(PemFile::Key, &pem.path, PemProblem::NotPem))
 }
 
 pub(super) fn failed(file: PemFile, path: &Path, problem: PemProblem) -> TlsSetupError {
@@ -160,10 +181,13 @@ pub(super) fn is_version_1(der: &[u8]) -> bool {
 /// The parts of a file that are wanted; at least one.
 fn sections(
     file: PemFile,
-    path: &Path,
+    Pem { path, bytes }: &Pem,
     is_wanted: impl Fn(SectionKind) -> bool,
 ) -> Result<Vec<(SectionKind, Vec<u8>)>, TlsSetupError> {
-    let bytes = bytes(path).map_err(|problem| failed(file, path, problem))?;
+    let bytes = match bytes {
+        Some(bytes) => Cow::Borrowed(&bytes.0),
+        None => Cow::Owned(read(path).map_err(|problem| failed(file, path, problem))?),
+    };
     let all = <(SectionKind, Vec<u8>)>::pem_slice_iter(&bytes);
     let all: Result<Vec<_>, _> = all.collect();
     let found =
@@ -178,7 +202,7 @@ fn sections(
     Ok(wanted)
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, PemProblem> {
+fn read(path: &Path) -> Result<Vec<u8>, PemProblem> {
     let mut bytes = Vec::new();
     // It may be a pipe, as of `<(...)` in a shell.
     let read = File::open(path).and_then(|file| {
@@ -290,7 +314,10 @@ tQ113g/LMw14y4euAUoZayb4V2hUmc3m1KDFPdGYyYZptMI1HS+nYMmD
             certificate: impl AsRef<[u8]>,
             key: impl AsRef<[u8]>,
         ) -> Result<(), String> {
-            let files = (self.write("c.pem", certificate), self.write("k.pem", key));
+            let files = (
+                self.write("c.pem", certificate).into(),
+                self.write("k.pem", key).into(),
+            );
             self.said(&TlsSettings {
                 trust: Trust::Anything,
                 client_certificate: Some(files),
@@ -300,7 +327,7 @@ tQ113g/LMw14y4euAUoZayb4V2hUmc3m1KDFPdGYyYZptMI1HS+nYMmD
 
         fn authorities(&self, bytes: impl AsRef<[u8]>) -> Result<(), String> {
             self.said(&TlsSettings {
-                trust: Trust::File(self.write("ca.pem", bytes)),
+                trust: Trust::File(self.write("ca.pem", bytes).into()),
                 ..TlsSettings::default()
             })
         }

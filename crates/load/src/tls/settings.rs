@@ -12,8 +12,9 @@ use rustls::server::ParsedCertificate;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, SupportedCipherSuite, SupportedProtocolVersion};
+use serde::{Deserialize, Serialize};
 
-use super::files::{self, PemFile, PemProblem};
+use super::files::{self, Pem, PemFile, PemProblem};
 use super::noted;
 use super::quic::QuicTls;
 use super::verify::{AnyCertificate, Known};
@@ -24,7 +25,7 @@ use crate::spec::Speaking;
 const GROUPS: [&str; 3] = ["X25519", "secp256r1", "secp384r1"];
 
 /// What TLS is to offer and to verify.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsSettings {
     /// Name asked for and verified; `None` takes the URL's host.
     pub server_name: Option<String>,
@@ -42,22 +43,22 @@ pub struct TlsSettings {
     /// see such a request twice (RFC 9001, 9.2).
     pub early_data: bool,
     /// Certificate chain and key shown to the server, as PEM files.
-    pub client_certificate: Option<(PathBuf, PathBuf)>,
+    pub client_certificate: Option<(Pem, Pem)>,
 }
 
 /// What a server's certificate must lead to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trust {
     /// An authority that this system trusts.
     System,
     /// An authority in this PEM file.
-    File(PathBuf),
+    File(Pem),
     /// Anything: neither chain nor name nor signature is verified.
     Anything,
 }
 
 /// Versions of TLS offered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TlsVersions {
     /// 1.2 and 1.3.
     Both,
@@ -149,6 +150,18 @@ impl Default for TlsSettings {
 }
 
 impl TlsSettings {
+    /// The files that it names.
+    pub fn pems_mut(&mut self) -> impl Iterator<Item = &mut Pem> {
+        let trusted = match &mut self.trust {
+            Trust::File(pem) => Some(pem),
+            Trust::System | Trust::Anything => None,
+        };
+        let shown = self.client_certificate.iter_mut();
+        trusted
+            .into_iter()
+            .chain(shown.flat_map(|(chain, key)| [chain, key]))
+    }
+
     /// Makes the settings ready for connections to `host` (without a port) that speak so.
     pub(crate) fn side(&self, host: &str, speaking: &Speaking) -> Result<TlsSide, TlsSetupError> {
         let alpn = speaking.alpn();
@@ -232,9 +245,9 @@ impl TlsSettings {
     ) -> Result<Arc<dyn ServerCertVerifier>, TlsSetupError> {
         let (roots, named) = match &self.trust {
             Trust::Anything => return Ok(Arc::new(AnyCertificate(provider))),
-            Trust::File(path) => {
-                let named = files::certificates(PemFile::Authorities, path)?;
-                (roots_from(path, &named)?, named)
+            Trust::File(pem) => {
+                let named = files::certificates(PemFile::Authorities, pem)?;
+                (roots_from(&pem.path, &named)?, named)
             }
             Trust::System => (system_roots()?, Vec::new()),
         };
@@ -341,19 +354,20 @@ fn system_roots() -> Result<RootCertStore, TlsSetupError> {
 /// of version 3, which servers need not ask for.
 fn client_key(
     provider: &CryptoProvider,
-    (chain, key): &(PathBuf, PathBuf),
+    (chain, key): &(Pem, Pem),
 ) -> Result<Arc<SingleCertAndKey>, TlsSetupError> {
     let certificates = files::certificates(PemFile::Certificate, chain)?;
     let signing = provider
         .key_provider
         .load_private_key(files::private_key(key)?);
-    let signing = signing.map_err(|_| files::failed(PemFile::Key, key, PemProblem::KindOfKey))?;
+    let signing =
+        signing.map_err(|_| files::failed(PemFile::Key, &key.path, PemProblem::KindOfKey))?;
     let own = certificates.first().map_or(&[][..], |own| own);
     if !files::is_version_1(own) && ParsedCertificate::try_from(&CertificateDer::from(own)).is_err()
     {
         return Err(files::failed(
             PemFile::Certificate,
-            chain,
+            &chain.path,
             PemProblem::NoCertificate(1),
         ));
     }
@@ -361,8 +375,8 @@ fn client_key(
     let holds = |public: &[u8]| own.windows(public.len().max(1)).any(|part| part == public);
     if signing.public_key().is_some_and(|public| !holds(&public)) {
         return Err(TlsSetupError::OtherKey {
-            certificate: chain.clone(),
-            key: key.clone(),
+            certificate: chain.path.clone(),
+            key: key.path.clone(),
         });
     }
     let certified = CertifiedKey::new(certificates, signing);

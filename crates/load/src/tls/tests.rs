@@ -191,7 +191,7 @@ fn a_server_that_signed_for_itself_is_known_by_its_own_certificate() {
     std::fs::write(&path, own.pem()).unwrap();
     let met = |host: &str| {
         let settings = TlsSettings {
-            trust: Trust::File(path.clone()),
+            trust: Trust::File(path.clone().into()),
             ..TlsSettings::default()
         };
         let client = settings.ready(host, &[b"http/1.1"]).unwrap();

@@ -1,5 +1,6 @@
 //! Opens a slot's connection: connects, shakes hands, and finds out what is spoken.
 
+use bakeoff_wire::proxy_protocol::{ProxyVersion, encode};
 use rustix::io::Errno;
 
 use super::{serial, streams};
@@ -294,13 +295,16 @@ fn announce_client<D: Driver>(socket: &D::Socket, endpoint: usize, thread: &mut 
     let Some(version) = thread.spec.connections.proxy_protocol else {
         return;
     };
+    let version = match version {
+        bakeoff_plan::ProxyVersion::V1 => ProxyVersion::V1,
+        bakeoff_plan::ProxyVersion::V2 => ProxyVersion::V2,
+    };
     let destination = match thread.ways.way(endpoint, 0).to {
         Endpoint::Tcp(address) => Some(*address),
         Endpoint::Unix(_) => None,
     };
     let unknown = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
     let source = thread.driver.local_address(socket).unwrap_or(unknown);
-    let header =
-        bakeoff_wire::proxy_protocol::encode(version, source, destination.unwrap_or(unknown));
+    let header = encode(version, source, destination.unwrap_or(unknown));
     thread.tools.made.extend_from_slice(&header);
 }

@@ -189,7 +189,7 @@ fn failed_handshakes_are_reported_as_tls() {
     assert_eq!(other.outcomes.of(Outcome::Tls), 30, "{:?}", other.outcomes);
     let mut distrustful = spec(serve(|_| Act::Answer(HELLO)));
     if let Some(tls) = distrustful.speaking.tls_mut() {
-        tls.trust = Trust::File(crate::quic_server::other_authority());
+        tls.trust = Trust::File(crate::quic_server::other_authority().into());
     }
     let result = load(&distrustful);
     assert_eq!(

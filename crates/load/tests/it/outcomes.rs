@@ -267,7 +267,8 @@ fn full_queue(name: &str) -> (UnixListener, UnixStream, PathBuf) {
 
 fn over_socket_file(path: &Path) -> LoadSpec {
     let mut spec = spec(([127, 0, 0, 1], 80).into());
-    let target = Target::resolve("http://localhost/", ConnectTo::Unix(path));
+    let to = ConnectTo::Unix(path.to_owned());
+    let target = Target::resolve("http://localhost/", &to);
     spec.target = target.expect("nothing is to be looked up");
     spec
 }

@@ -11,6 +11,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use bakeoff_record::{Step, read_regular, read_regular_text};
+use serde::{Deserialize, Serialize};
 
 use super::{FILE_BYTES_MAX, OwnFiles, OwnRules};
 use crate::error::{Cause, StageError};
@@ -35,7 +36,8 @@ const KEYS: [&str; 4] = ["key", "p12", "pfx", "jks"];
 const HISTORY: &str = ".git";
 
 /// What goes along with a configuration.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Along {
     /// The folder that it comes from, without links in its path.
     pub folder: PathBuf,
@@ -49,16 +51,20 @@ pub struct Along {
     /// Files that it takes in and that lie elsewhere, so that they stay here.
     pub elsewhere: BTreeSet<PathBuf>,
     /// Private keys in the folder, which stay here too.
+    #[serde(skip)]
     pub keys: BTreeSet<PathBuf>,
     /// Files and folders in the folder that are too large to go along, or whose names are not
     /// UTF-8.
+    #[serde(skip)]
     pub left_out: BTreeSet<PathBuf>,
 }
 
 /// A file that goes along.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct AlongFile {
     /// What it holds.
+    #[serde(with = "bakeoff_record::bytes")]
     pub bytes: Vec<u8>,
     /// Who may read it, as the file system has it.
     pub mode: u32,

@@ -12,31 +12,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use bakeoff_conduct::allowed_cpus;
-use bakeoff_hosts::{Agent, Heard, HostLock, LockError, Order, Outbox, Report};
+use bakeoff_hosts::{Agent, Heard, Hello, HostLock, LockError, Order, Outbox, Report};
 use rustix::process::{Resource, getrlimit};
-use serde_json::{Value, json};
 
 use crate::exit;
-use loads::{Files, Loads};
+use ask::Limit;
+use loads::Loads;
 use servers::Servers;
 use stages::{Ending, Stages};
 
+mod ask;
 mod cpus;
 mod loads;
 mod look;
-mod order;
 mod own_folders;
 mod samples;
 mod servers;
-mod stage_order;
 mod stages;
 
+pub(crate) use ask::{Answer, Ask, Limits, Load, OwnFolder, SetUp, StageFacts};
 pub(crate) use look::{LOOK, Look};
-pub(crate) use order::{LoadOrder, Packed};
-pub(crate) use samples::unpacked as unpacked_samples;
-pub(crate) use stage_order::{
-    Of, OwnFile, OwnFolder, SetUp, StageFacts, StageOrder, StageReport, Started,
-};
 pub(crate) use stages::is_plain;
 
 pub(crate) fn carry_out() -> anyhow::Result<u8> {
@@ -58,7 +53,6 @@ pub(crate) fn carry_out() -> anyhow::Result<u8> {
     let mut work = Work {
         outbox: agent.outbox(),
         taken: taken.clone(),
-        coming: None,
         loads: Loads::new(agent.outbox()),
         servers: Servers::new(agent.outbox()),
         stages: Stages::new(agent.outbox(), ending.clone()),
@@ -66,8 +60,13 @@ pub(crate) fn carry_out() -> anyhow::Result<u8> {
     loop {
         let done = match agent.receive() {
             Heard::End | Heard::Order(Order::End) => break,
-            Heard::Order(order) => work.carry_out(order),
-            Heard::File(bytes) => work.take_file(bytes),
+            Heard::Order(Order::Hello { host, owner }) => work.hello(&host, &owner),
+            // It is dealt with before.
+            Heard::Order(Order::Ping { .. }) => Ok(()),
+            Heard::Ask(bytes) => match serde_json::from_slice(&bytes) {
+                Ok(ask) => work.carry_out(ask),
+                Err(error) => Err(refused(format!("the order cannot be read: {error}"), false)),
+            },
         };
         if let Err(refusal) = done
             && work.outbox.send(&refusal).is_err()
@@ -94,17 +93,9 @@ impl Taken {
 struct Work {
     outbox: Outbox,
     taken: Taken,
-    /// An order whose files have not all come.
-    coming: Option<Coming>,
     loads: Loads,
     servers: Servers,
     stages: Stages,
-}
-
-/// An order whose files are still coming.
-enum Coming {
-    Load(Box<Files<LoadOrder>>),
-    Stage(Files<StageOrder>),
 }
 
 /// Says that something could not be done; `usage` if the user can fix it in what was asked for.
@@ -116,72 +107,25 @@ fn refused(why: impl std::fmt::Display, usage: bool) -> Report {
 }
 
 impl Work {
-    fn carry_out(&mut self, order: Order) -> Result<(), Report> {
-        if self.coming.is_some() {
-            return Err(refused("an order came in place of a file", false));
-        }
-        match order {
-            Order::Hello { host, owner } => {
-                let hello = self.hello(&host, &owner)?;
-                self.say(&hello)
-            }
-            Order::Machine => {
-                let machine = serde_json::to_value(bakeoff_probe::machine());
-                let machine = machine.map_err(|error| refused(error, false))?;
-                self.say(&Report::Machine { machine })
-            }
-            Order::Limits => self.say(&Report::Limits { limits: limits() }),
-            Order::Look => {
-                let look = serde_json::to_value(Look::take());
-                let look = look.map_err(|error| refused(error, false))?;
-                self.say(&Report::Look { look })
-            }
-            Order::Load { order, files } => {
-                self.coming = Some(Coming::Load(Box::new(Files::of(order, files)?)));
-                self.begin_if_whole()
-            }
-            Order::Stage { order, files } => {
-                self.coming = Some(Coming::Stage(Files::of(order, files)?));
-                self.begin_if_whole()
-            }
-            Order::Begin { at_ns } => self.loads.begin(at_ns),
-            Order::Halt => {
+    fn carry_out(&mut self, ask: Ask) -> Result<(), Report> {
+        match ask {
+            Ask::Machine => self.say(&Answer::Machine(Box::new(bakeoff_probe::machine()))),
+            Ask::Limits => self.say(&Answer::Limits(limits())),
+            Ask::Look => self.say(&Answer::Look(Look::take())),
+            Ask::Load(load) => self.loads.start(*load),
+            Ask::Begin { at_ns } => self.loads.begin(at_ns),
+            Ask::Halt => {
                 self.loads.halt();
                 Ok(())
             }
-            Order::Serve { listen, body_bytes } => self.servers.start(&listen, body_bytes),
-            Order::Close => self.servers.close(),
-            // Both are dealt with before.
-            Order::Ping { .. } | Order::End => Ok(()),
-        }
-    }
-
-    fn take_file(&mut self, bytes: Vec<u8>) -> Result<(), Report> {
-        let added = match &mut self.coming {
-            None => return Err(refused("a file came that no order had announced", false)),
-            Some(Coming::Load(files)) => files.add(bytes),
-            Some(Coming::Stage(files)) => files.add(bytes),
-        };
-        if let Err(refusal) = added {
-            self.coming = None;
-            return Err(refusal);
-        }
-        self.begin_if_whole()
-    }
-
-    fn begin_if_whole(&mut self) -> Result<(), Report> {
-        match self.coming.take() {
-            Some(Coming::Load(files)) if files.are_whole() => self.loads.start(*files),
-            Some(Coming::Stage(files)) if files.are_whole() => self.stages.carry_out(files),
-            waiting => {
-                self.coming = waiting;
-                Ok(())
-            }
+            Ask::Serve { listen, body_bytes } => self.servers.start(listen, body_bytes),
+            Ask::Close => self.servers.close(),
+            of_stage => self.stages.carry_out(of_stage),
         }
     }
 
     /// Takes the host for `owner`.
-    fn hello(&self, host: &str, owner: &str) -> Result<Report, Report> {
+    fn hello(&self, host: &str, owner: &str) -> Result<(), Report> {
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let locked = match home.filter(|home| home.is_absolute()) {
             Some(home) => HostLock::take(&home, owner).map(Some),
@@ -200,18 +144,20 @@ impl Work {
         };
         let cpus = cpus::usable();
         let addresses = bakeoff_probe::own_addresses();
-        Ok(Report::Hello {
+        let hello = Hello {
             cpus: cpus.max(1),
             address: own_address().map(|it| it.to_string()),
             addresses: addresses.iter().map(ToString::to_string).collect(),
             kernel: own_kernel(),
             unlocked,
-        })
+        };
+        // Whoever no longer listens is noticed by the end of the input.
+        let _ = self.outbox.send(&Report::Hello(hello));
+        Ok(())
     }
 
-    fn say(&self, report: &Report) -> Result<(), Report> {
-        // Whoever no longer listens is noticed by the end of the input.
-        let _ = self.outbox.send(report);
+    fn say(&self, answer: &Answer) -> Result<(), Report> {
+        let _ = self.outbox.answer(answer);
         Ok(())
     }
 }
@@ -236,19 +182,22 @@ pub(crate) fn own_kernel() -> Option<String> {
     Some(id.trim().to_owned())
 }
 
-/// What a process may use here. Without a limit it is null.
-fn limits() -> Value {
+/// What a process may use here.
+fn limits() -> Limits {
     let of = |resource| {
         let limit = getrlimit(resource);
-        json!({ "soft": limit.current, "hard": limit.maximum })
+        Limit {
+            soft: limit.current,
+            hard: limit.maximum,
+        }
     };
-    json!({
-        "open_files": of(Resource::Nofile),
-        "processes": of(Resource::Nproc),
-        "locked_memory_bytes": of(Resource::Memlock),
-        "cpus": allowed_cpus(),
-        "quota_cpus": bakeoff_probe::quota_cpus(),
-    })
+    Limits {
+        open_files: of(Resource::Nofile),
+        processes: of(Resource::Nproc),
+        locked_memory_bytes: of(Resource::Memlock),
+        cpus: allowed_cpus(),
+        quota_cpus: bakeoff_probe::quota_cpus(),
+    }
 }
 
 #[cfg(test)]

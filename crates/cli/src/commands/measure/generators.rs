@@ -6,15 +6,12 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use bakeoff_hosts::{
-    ClockOffset, HostError, Order, Parcel, Patience, Report, Session, monotonic_ns,
-};
+use bakeoff_hosts::{ClockOffset, Fits, HostError, Patience, Session, monotonic_ns};
 use bakeoff_load::Threads;
-use bakeoff_plan::Load;
 use bakeoff_record::{LoadResult, Usage};
 use bakeoff_report::start_spread_ns;
 
-use super::agent::{Packed, unpacked_samples};
+use super::agent::{Answer, Ask, Load};
 use crate::exit;
 
 /// How long a host may take to make a load ready, beside the gaps of the ramp: names are resolved,
@@ -120,9 +117,8 @@ impl<F: Fn() -> bool> Watch for F {
 /// A host could not be made ready, so nothing was begun.
 pub(crate) fn carry_out(
     sessions: &mut [&mut Session],
-    packed: &Packed,
-    threads: &[Threads],
     load: &Load,
+    threads: &[Threads],
     watch: &dyn Watch,
 ) -> anyhow::Result<Together> {
     let mut clocks = Vec::new();
@@ -130,9 +126,11 @@ pub(crate) fn carry_out(
         clocks.push(session.clock()?);
     }
     for (session, threads) in sessions.iter_mut().zip(threads) {
-        send(session, packed, threads)?;
+        let mut load = load.clone();
+        load.spec.threads = threads.clone();
+        session.ask(&Ask::Load(Box::new(load)))?;
     }
-    let within = READY_WITHIN + packed.order.ramp().min(RAMP_MOST);
+    let within = READY_WITHIN + load.ramp().min(RAMP_MOST);
     for session in sessions.iter_mut() {
         expect_ready(session, within, watch)?;
     }
@@ -140,9 +138,9 @@ pub(crate) fn carry_out(
     watch.starts_at(start_ns);
     for (session, clock) in sessions.iter_mut().zip(&clocks) {
         let at_ns = clock.theirs(start_ns).unwrap_or(start_ns);
-        session.send(&Order::Begin { at_ns })?;
+        session.ask(&Ask::Begin { at_ns })?;
     }
-    let collected = collect(sessions, start_ns, load, watch);
+    let collected = collect(sessions, start_ns, &load.spec.load, watch);
     let mut together = Together {
         parts: Vec::new(),
         lost: Vec::new(),
@@ -151,16 +149,19 @@ pub(crate) fn carry_out(
     let each = sessions.iter_mut().zip(threads).zip(clocks).zip(collected);
     for (((session, threads), before), collected) in each {
         match collected.result {
-            Ok((result, usage)) => together.parts.push(HostPart {
-                host: session.host().to_owned(),
-                threads: threads.count,
-                began_ns: collected.began_ns.and_then(|at| before.ours(at)),
-                before,
-                // A host that has sent its result has done its part.
-                after: session.clock().ok(),
-                result: *result,
-                usage,
-            }),
+            Ok(done) => {
+                let (result, usage) = *done;
+                together.parts.push(HostPart {
+                    host: session.host().to_owned(),
+                    threads: threads.count,
+                    began_ns: collected.began_ns.and_then(|at| before.ours(at)),
+                    before,
+                    // A host that has sent its result has done its part.
+                    after: session.clock().ok(),
+                    result,
+                    usage,
+                });
+            }
             Err(error) => {
                 together.lost.push(error);
                 together.lost_after_s.push(collected.after_s);
@@ -170,25 +171,22 @@ pub(crate) fn carry_out(
     Ok(together)
 }
 
-fn send(session: &mut Session, packed: &Packed, threads: &Threads) -> anyhow::Result<()> {
-    let mut order = packed.order.clone();
-    order.set_threads(threads);
-    session.send(&Order::Load {
-        order: serde_json::to_value(order)?,
-        files: u32::try_from(packed.files.len())?,
-    })?;
-    for file in &packed.files {
-        session.send_file(file.clone())?;
-    }
-    Ok(())
-}
-
 /// Waits until a host has opened its connections, or somebody asks to stop.
 fn expect_ready(session: &mut Session, within: Duration, watch: &dyn Watch) -> anyhow::Result<()> {
-    let is_ready = |report: &Report| matches!(report, Report::Ready { .. });
     let goes_on = || !watch.should_stop();
-    match session.expect_while("make the load ready", within, &goes_on, is_ready)? {
-        Some(_) => Ok(()),
+    let ready = session.expect(
+        "make the load ready",
+        within,
+        &goes_on,
+        |answer| match answer {
+            Answer::Ready => Fits::This(()),
+            // Of a load before this one.
+            Answer::Live { .. } => Fits::Before,
+            _ => Fits::Not,
+        },
+    );
+    match ready? {
+        Some(()) => Ok(()),
         None => Err(exit::interrupted("interrupted before the load began")),
     }
 }
@@ -196,7 +194,7 @@ fn expect_ready(session: &mut Session, within: Duration, watch: &dyn Watch) -> a
 /// What one host sent.
 struct Collected {
     began_ns: Option<u64>,
-    result: Result<(Box<LoadResult>, Option<Usage>), HostError>,
+    result: Result<Box<(LoadResult, Option<Usage>)>, HostError>,
     /// When its last word came, from the start on.
     after_s: f64,
 }
@@ -205,7 +203,7 @@ struct Collected {
 fn collect(
     sessions: &mut [&mut Session],
     start_ns: u64,
-    load: &Load,
+    load: &bakeoff_plan::Load,
     watch: &dyn Watch,
 ) -> Vec<Collected> {
     let stop = AtomicBool::new(false);
@@ -274,30 +272,23 @@ fn of_one(
         if stop.load(Ordering::Relaxed) && !halted {
             halted = true;
             patience = patience.or_sooner(limits.after_halt, monotonic_ns());
-            if let Err(error) = session.send(&Order::Halt) {
+            if let Err(error) = session.ask(&Ask::Halt) {
                 break Err(error);
             }
         }
         if session.is_over(patience) {
             break Err(session.late("send its result", RESULT_WITHIN));
         }
-        let Parcel { report, files } = match session.receive_parcel(LOOK_PERIOD) {
-            Ok(None) => continue,
-            Ok(Some(parcel)) => parcel,
+        match session.answer(LOOK_PERIOD) {
+            Ok(None) => {}
             Err(error) => break Err(error),
-        };
-        match report {
-            Report::Live { ok, errors } => {
+            Ok(Some(Answer::Live { ok, errors })) => {
                 live.ok.store(ok, Ordering::Relaxed);
                 live.errors.store(errors, Ordering::Relaxed);
             }
-            Report::Began { at_ns } => began_ns = Some(at_ns),
-            Report::Result { result, .. } => match serde_json::from_value(result) {
-                Ok(result) => break Ok((Box::new(result), unpacked_samples(&files))),
-                Err(error) => break Err(session.confused(&format!("a bad result: {error}"))),
-            },
-            Report::Refused { why, usage } => break Err(session.refused(why, usage)),
-            _ => break Err(session.confused("another answer")),
+            Ok(Some(Answer::Began { at_ns })) => began_ns = Some(at_ns),
+            Ok(Some(Answer::Result(result))) => break Ok(result),
+            Ok(Some(_)) => break Err(session.confused("another answer")),
         }
     };
     Collected {

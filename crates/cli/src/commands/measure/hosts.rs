@@ -10,6 +10,6 @@ mod reached;
 pub(crate) use check::{Found, Reached, aligned, carry_out as check, offset, reach};
 pub(crate) use manifest::carry_out as manifest;
 pub(crate) use reached::{
-    Allowed, Wanted, aliases, at_once, expanded, generators, half, kernel_of, kernels, opened, own,
+    Wanted, aliases, at_once, expanded, generators, half, kernel_of, kernels, limits, opened, own,
     owner, read, usable_cpus,
 };

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bakeoff_load::{
-    BodyCheck, ConnectionUse, Control, LoadError, LoadSpec, Order, Pacing, ProxyVersion, Speaking,
-    Target, Threads, TlsSettings, TlsVersions, Trust, Waiting, h2,
+    BodyCheck, ConnectionUse, Control, LoadError, LoadSpec, Order, Pacing, Speaking, Target,
+    Threads, TlsSettings, TlsVersions, Trust, Waiting, h2,
 };
 use bakeoff_plan::{Connect, Load, LoadModel, RateShape, format_duration};
 use bakeoff_record::LoadResult;
@@ -25,7 +25,7 @@ mod follow;
 mod live;
 mod log;
 mod refuse;
-mod requests;
+pub(super) mod requests;
 mod variants;
 mod view;
 
@@ -315,7 +315,7 @@ fn tls(flags: &TlsFlags) -> TlsSettings {
         server_name: flags.server_name.clone(),
         trust: match &flags.cacert {
             _ if flags.insecure => Trust::Anything,
-            Some(path) => Trust::File(path.clone()),
+            Some(path) => Trust::File(path.into()),
             None => Trust::System,
         },
         versions: match flags.tls_version {
@@ -329,7 +329,7 @@ fn tls(flags: &TlsFlags) -> TlsSettings {
         early_data: flags.early_data == Switch::On,
         client_certificate: flags.cert.clone().map(|chain| {
             let key = flags.key.clone().unwrap_or_else(|| chain.clone());
-            (chain, key)
+            (chain.into(), key.into())
         }),
     }
 }
@@ -358,8 +358,8 @@ fn connection_use(flags: &LoadFlags, max_udp_payload: Option<u16>) -> Connection
         requests_per_connection: only_one.or(flags.requests_per_connection),
         sources: way.source.clone(),
         proxy_protocol: way.proxy_protocol.map(|version| match version {
-            ProxyVersionFlag::V1 => ProxyVersion::V1,
-            ProxyVersionFlag::V2 => ProxyVersion::V2,
+            ProxyVersionFlag::V1 => bakeoff_plan::ProxyVersion::V1,
+            ProxyVersionFlag::V2 => bakeoff_plan::ProxyVersion::V2,
         }),
         max_udp_payload,
     }

@@ -5,7 +5,7 @@ use bakeoff_record::{LoadResult, LostHost, Warning};
 use bakeoff_report::{LoadHosts, Redaction, conditions_of_load, digits};
 use serde_json::{Value, json};
 
-use super::agent::LoadOrder;
+use super::agent::Load;
 use super::generators::{self, Engine, HostPart, Together};
 use super::{hosts, load};
 use crate::flags::LoadCommand;
@@ -35,20 +35,21 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     load::refuse_conditions(&flags.load, &spec)?;
     load::refuse_files(&flags.load.print)?;
     spec.threads.pin = pin.unwrap_or_default();
-    let packed = LoadOrder::pack(&spec, connect_to.as_deref(), unix_socket.as_deref())
-        .map_err(exit::usage)?;
+    let pin = spec.threads.pin.clone();
+    let to = load::requests::connect_to(connect_to.as_deref(), unix_socket.as_deref());
+    let load = Load::new(spec, Some(to)).map_err(exit::usage)?;
     let interrupt = Interrupt::listen()?;
     let mut sessions = sessions(&flags)?;
-    let pinned = (!spec.threads.pin.is_empty()).then_some(spec.threads.pin.len() as u32);
+    let pinned = (!pin.is_empty()).then_some(pin.len() as u32);
     let half = |session: &Session| hosts::half(hosts::usable_cpus(session));
     let count = |session: &Session| threads.or(pinned).unwrap_or_else(|| half(session));
     // The same processors on each host.
     let engine = |session: &Session| Engine {
         threads: count(session),
-        pin: spec.threads.pin.clone(),
+        pin: pin.clone(),
     };
     let engines: Vec<Engine> = sessions.iter().map(engine).collect();
-    let clients = spec.load.clients();
+    let clients = load.spec.load.clients();
     let divided = generators::divided(clients, &engines).ok_or_else(|| {
         let hosts = sessions.len();
         exit::usage(format!(
@@ -58,7 +59,7 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     })?;
     let mut each: Vec<&mut Session> = sessions.iter_mut().collect();
     let should_stop = || interrupt.came();
-    let together = generators::carry_out(&mut each, &packed, &divided, &spec.load, &should_stop);
+    let together = generators::carry_out(&mut each, &load, &divided, &should_stop);
     let mut together = together.map_err(not_begun)?;
     let merged = merged(&mut together, &flags)?;
     let printed = if flags.load.print.json {

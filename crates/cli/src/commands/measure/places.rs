@@ -45,7 +45,6 @@ impl Places {
         let with = Campaign {
             plan,
             servers: servers.as_deref(),
-            folder: scratch.path(),
             earlier,
             shows_addresses: destination.far.addresses,
         };

@@ -23,7 +23,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bakeoff_conduct::{Apart, Generated, Generators, Here, Lacking, LoadOrder, Site, UnderWay};
-use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, Way, monotonic_ns, open};
+use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Session, Way, monotonic_ns, open};
 use bakeoff_load::Threads;
 use bakeoff_plan::{Cpus, Pinning, Trial};
 use bakeoff_record::{
@@ -189,10 +189,8 @@ fn give_up(sessions: &mut [Option<Session>], is_lost: impl Fn(&str) -> bool) {
 
 /// Where a server on the host of a session listens.
 fn server_address(session: &Session, known: Option<IpAddr>) -> IpAddr {
-    let asked = match session.hello() {
-        Some(Report::Hello { address, .. }) => address.as_ref().and_then(|it| it.parse().ok()),
-        _ => None,
-    };
+    let asked = session.hello().address.as_ref();
+    let asked = asked.and_then(|it| it.parse().ok());
     let any = IpAddr::from([127, 0, 0, 1]);
     known.or(asked).unwrap_or(any)
 }
@@ -262,8 +260,7 @@ impl Shared {
         let mut slots = self.sessions();
         self.reach_again(&mut slots)?;
         let mut sessions: Vec<&mut Session> = slots.iter_mut().flatten().collect();
-        let (packed, threads) = (&sent.packed, &sent.threads);
-        let done = generators::carry_out(&mut sessions, packed, threads, &sent.load, progress);
+        let done = generators::carry_out(&mut sessions, &sent.load, &sent.threads, progress);
         let lost: Vec<String> = match &done {
             Ok(together) => together.lost.iter().map(|it| it.host.clone()).collect(),
             // What a session is at then is not known.
@@ -276,9 +273,8 @@ impl Shared {
 
 /// A load as it is sent.
 struct Sent {
-    packed: agent::Packed,
+    load: agent::Load,
     threads: Vec<Threads>,
-    load: bakeoff_plan::Load,
 }
 
 /// The generators of a campaign.
@@ -299,13 +295,10 @@ impl Generators for Loads {
                 "divide {clients} clients over {hosts} hosts: expected as many clients as hosts"
             )
         })?;
-        let packed = agent::LoadOrder::pack(&spec, None, None);
-        let sent = Sent {
-            packed: packed.map_err(|error| format!("send the load: {error:#}"))?,
-            threads,
-            load: spec.load,
-        };
-        let (shared, progress) = (self.0.clone(), Arc::new(Progress::of(&sent.load)));
+        let progress = Arc::new(Progress::of(&spec.load));
+        let load = agent::Load::new(spec, None);
+        let load = load.map_err(|error| format!("send the load: {error:#}"))?;
+        let (shared, sent) = (self.0.clone(), Sent { load, threads });
         let known = shared.hosts(order.trial.workload.proxied);
         let is_open = shared.addresses.is_none();
         let thread = {

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use bakeoff_plan::{Client, ConfigSource, Contender, ServerChoice};
-use bakeoff_stage::with_leads;
+use bakeoff_stage::{Along, AlongFile, with_leads};
 use serde_json::Value;
 
-use super::stage_order::{OwnFile, OwnFolder, StageOrder};
+use super::ask::{Ask, OwnFolder};
 use super::stages::is_plain;
 
 /// Folders in such a folder.
@@ -28,7 +28,7 @@ pub(super) struct OwnFolders(Vec<Placed>);
 /// One of them.
 #[derive(Debug)]
 struct Placed {
-    /// What it is at home.
+    /// What it is at home. Its files hold nothing any more.
     own: OwnFolder,
     /// Where it is here, without links in its path.
     here: PathBuf,
@@ -36,41 +36,32 @@ struct Placed {
 
 impl OwnFolders {
     /// Makes them in the new folder `root`.
-    pub(super) fn place(
-        root: &Path,
-        folders: Vec<OwnFolder>,
-        files: &[Vec<u8>],
-    ) -> anyhow::Result<Self> {
-        let expected: usize = folders.iter().map(|folder| folder.files.len()).sum();
-        if expected != files.len() {
-            anyhow::bail!(
-                "{} files of configurations came, not {expected}",
-                files.len()
-            );
-        }
+    pub(super) fn place(root: &Path, folders: Vec<OwnFolder>) -> anyhow::Result<Self> {
         if folders.is_empty() {
             return Ok(Self::default());
         }
         make_folder(root)?;
         let found = root.canonicalize();
         let root = found.with_context(|| format!("use {}", root.display()))?;
-        let mut left = files.iter();
         let mut placed = Vec::new();
-        for (number, own) in folders.into_iter().enumerate() {
-            if let Some(path) = own.elsewhere.iter().find(|path| !path.exists()) {
+        for (number, mut own) in folders.into_iter().enumerate() {
+            let along = &mut own.along;
+            if let Some(path) = along.elsewhere.iter().find(|path| !path.exists()) {
                 anyhow::bail!(
                     "a configuration in {} takes in {}, which is not in that folder and so was not \
                      sent, and is not on this host: put it there at the same path, or into the \
                      folder",
-                    own.folder.display(),
+                    along.folder.display(),
                     path.display()
                 );
             }
             // No name is the beginning of another one.
             let here = root.join(format!("{number}-files"));
             make_folder(&here)?;
-            for (file, bytes) in own.files.iter().zip(&mut left) {
-                write(&here, &own, file, bytes)?;
+            for (below, file) in std::mem::take(&mut along.files) {
+                write(&here, along, &below, &file)?;
+                let bytes = Vec::new();
+                along.files.insert(below, AlongFile { bytes, ..file });
             }
             placed.push(Placed { own, here });
         }
@@ -78,16 +69,14 @@ impl OwnFolders {
     }
 
     /// Has an order say where configurations are here.
-    pub(super) fn lead(&self, order: &mut StageOrder) {
-        match order {
-            StageOrder::Programs { plan, .. }
-            | StageOrder::Preflight { plan }
-            | StageOrder::First { plan, .. } => {
+    pub(super) fn lead(&self, ask: &mut Ask) {
+        match ask {
+            Ask::Programs { plan, .. } | Ask::Preflight { plan } | Ask::First { plan, .. } => {
                 plan.contenders.iter_mut().for_each(|it| self.lead_one(it));
                 let clients = plan.workloads.iter_mut().map(|it| &mut it.client);
                 clients.for_each(|it| self.lead_client(it));
             }
-            StageOrder::Start {
+            Ask::Start {
                 contender,
                 workload,
                 ..
@@ -95,7 +84,7 @@ impl OwnFolders {
                 self.lead_one(contender);
                 self.lead_client(&mut workload.client);
             }
-            StageOrder::SetUp(_) | StageOrder::OfContestant(_) => {}
+            _ => {}
         }
     }
 
@@ -105,9 +94,9 @@ impl OwnFolders {
         };
         for path in [&mut certificate.chain, &mut certificate.key] {
             let here = self.0.iter().find_map(|placed| {
-                let below = path.strip_prefix(&placed.own.folder).ok()?;
-                let mut files = placed.own.files.iter();
-                files.find(|file| file.below == below)?;
+                let along = &placed.own.along;
+                let below = path.strip_prefix(&along.folder).ok()?;
+                along.files.get(below)?;
                 Some(placed.here.join(below))
             });
             *path = here.unwrap_or_else(|| std::mem::take(path));
@@ -129,22 +118,24 @@ impl OwnFolders {
         *path = placed.here.join(below);
         for replacement in &mut contender.replacements {
             for text in [&mut replacement.from, &mut replacement.to] {
-                *text = with_leads(text, &placed.own.leads, &placed.here);
+                *text = with_leads(text, &placed.own.along.leads, &placed.here);
             }
         }
     }
 
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Has what is said name files as they are at home.
     pub(super) fn as_at_home(&self, said: &mut Value) {
-        if self.0.is_empty() {
-            return;
-        }
         match said {
             Value::String(text) => {
                 for Placed { own, here } in &self.0 {
                     let here = here.to_string_lossy();
                     if text.contains(&*here) {
-                        *text = text.replace(&*here, &own.folder.to_string_lossy());
+                        *text = text.replace(&*here, &own.along.folder.to_string_lossy());
                     }
                 }
             }
@@ -165,8 +156,7 @@ fn make_folder(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Makes a file as it is at home, but for paths that lead to what came with it.
-fn write(here: &Path, own: &OwnFolder, file: &OwnFile, bytes: &[u8]) -> anyhow::Result<()> {
-    let below = &file.below;
+fn write(here: &Path, along: &Along, below: &Path, file: &AlongFile) -> anyhow::Result<()> {
     if !is_plain(below, DEPTH_MAX) {
         anyhow::bail!("`{}` is no name of a configuration's file", below.display());
     }
@@ -175,9 +165,12 @@ fn write(here: &Path, own: &OwnFolder, file: &OwnFile, bytes: &[u8]) -> anyhow::
         folder.push(name);
         make_folder(&folder)?;
     }
-    let text = std::str::from_utf8(bytes).ok().filter(|_| file.is_text);
-    let text = text.map(|text| with_leads(text, &own.leads, here));
-    let bytes = text.as_ref().map_or(bytes, |text| text.as_bytes());
+    let text = std::str::from_utf8(&file.bytes).ok();
+    let text = text.filter(|_| file.is_text);
+    let text = text.map(|text| with_leads(text, &along.leads, here));
+    let bytes = text
+        .as_ref()
+        .map_or(&file.bytes[..], |text| text.as_bytes());
     let path = here.join(below);
     let written = write_new(&path, bytes, file.mode & 0o755 | 0o400);
     written.with_context(|| format!("write {}", path.display()))
@@ -199,36 +192,38 @@ mod tests {
 
     use super::*;
 
-    fn folder(files: &[&str]) -> OwnFolder {
-        let file = |name: &&str| OwnFile {
-            below: name.into(),
-            mode: 0o640,
-            is_text: name.ends_with(".conf"),
-        };
+    /// A folder with these files and texts in them.
+    fn folder(files: &[(&str, &str)]) -> OwnFolder {
+        let files = files.iter().map(|(name, text)| {
+            let file = AlongFile {
+                bytes: text.as_bytes().to_vec(),
+                mode: 0o640,
+                is_text: name.ends_with(".conf"),
+            };
+            (PathBuf::from(name), file)
+        });
         OwnFolder {
-            folder: "/home/me/etc".into(),
             configs: BTreeMap::from([("/etc/a.conf".into(), "a.conf".into())]),
-            files: files.iter().map(file).collect(),
-            leads: [("/home/me/etc/www".to_owned(), "www".into())].into(),
-            elsewhere: Default::default(),
+            along: Along {
+                folder: "/home/me/etc".into(),
+                files: files.collect(),
+                leads: [("/home/me/etc/www".to_owned(), "www".into())].into(),
+                ..Along::default()
+            },
         }
     }
 
-    fn place(
-        folders: Vec<OwnFolder>,
-        files: &[&str],
-    ) -> anyhow::Result<(tempfile::TempDir, OwnFolders)> {
+    fn place(folders: Vec<OwnFolder>) -> anyhow::Result<(tempfile::TempDir, OwnFolders)> {
         let run = tempfile::tempdir().unwrap();
-        let files: Vec<Vec<u8>> = files.iter().map(|text| text.as_bytes().to_vec()).collect();
-        let placed = OwnFolders::place(&run.path().join("own"), folders, &files)?;
+        let placed = OwnFolders::place(&run.path().join("own"), folders)?;
         Ok((run, placed))
     }
 
     #[test]
     fn files_are_made_with_paths_that_lead_to_them_and_are_called_as_at_home() {
-        let own = folder(&["a.conf", "www/index.html"]);
         let text = "root /home/me/etc/www;";
-        let (_run, placed) = place(vec![own], &[text, text]).unwrap();
+        let own = folder(&[("a.conf", text), ("www/index.html", text)]);
+        let (_run, placed) = place(vec![own]).unwrap();
         let here = &placed.0[0].here;
         let there = std::fs::read_to_string(here.join("a.conf")).unwrap();
         assert_eq!(there, format!("root {}/www;", here.display()));
@@ -246,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_contender_gets_the_configuration_that_came_for_it() {
-        let (_run, placed) = place(vec![folder(&["a.conf"])], &[""]).unwrap();
+        let (_run, placed) = place(vec![folder(&[("a.conf", "")])]).unwrap();
         let config = |path: &str| {
             let mut contender = Contender::plain(
                 "a",
@@ -277,7 +272,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_written_is_named() {
         // A file and a folder of one name.
-        let error = place(vec![folder(&["a.conf", "a.conf/b"])], &["", ""]).unwrap_err();
+        let error = place(vec![folder(&[("a.conf", ""), ("a.conf/b", "")])]).unwrap_err();
         let why = format!("{error:#}");
         assert!(why.contains("own/0-files/a.conf: "), "{why}");
         assert!(error.downcast_ref::<std::io::Error>().is_some(), "{why}");
@@ -285,16 +280,12 @@ mod tests {
 
     #[test]
     fn names_that_lead_elsewhere_and_files_that_are_missing_are_refused() {
-        let refused = |folder: OwnFolder, files: &[&str]| {
-            let error = place(vec![folder], files).unwrap_err();
-            error.to_string()
-        };
-        assert!(refused(folder(&["../a"]), &[""]).contains("`../a`"));
-        assert!(refused(folder(&["/a"]), &[""]).contains("`/a`"));
-        assert!(refused(folder(&["a"]), &[]).contains("0 files"));
+        let refused = |folder: OwnFolder| place(vec![folder]).unwrap_err().to_string();
+        assert!(refused(folder(&[("../a", "")])).contains("`../a`"));
+        assert!(refused(folder(&[("/a", "")])).contains("`/a`"));
         let mut without = folder(&[]);
-        without.elsewhere = [PathBuf::from("/nowhere/x.conf")].into();
-        let why = refused(without, &[]);
+        without.along.elsewhere = [PathBuf::from("/nowhere/x.conf")].into();
+        let why = refused(without);
         assert!(
             why.contains("/nowhere/x.conf") && why.contains("/home/me/etc"),
             "{why}"

@@ -1,8 +1,7 @@
-//! What an agent samples of its own host while a load runs there, and how samples travel.
+//! What an agent samples of its own host while a load runs there, and how much of it travels.
 
 use std::time::{Duration, Instant};
 
-use bakeoff_hosts::in_parts;
 use bakeoff_plan::Load;
 use bakeoff_probe::{Probe, ProbeOptions, TreeSource};
 use bakeoff_record::{Role, Usage};
@@ -40,14 +39,11 @@ impl Samples {
         Self(probe.ok())
     }
 
-    /// Ends sampling; what was sampled, on an axis whose 0 is the start of the window, in parts.
-    /// None where nothing was.
-    pub(super) fn end(self, window_start: Option<Instant>) -> Vec<Vec<u8>> {
-        let Some((probe, start)) = self.0.zip(window_start) else {
-            return Vec::new();
-        };
+    /// Ends sampling; what was sampled, on an axis whose 0 is the start of the window.
+    pub(super) fn end(self, window_start: Option<Instant>) -> Option<Usage> {
+        let (probe, start) = self.0.zip(window_start)?;
         probe.set_zero(start);
-        packed(probe.stop()).unwrap_or_default()
+        fitting(probe.stop())
     }
 }
 
@@ -57,28 +53,19 @@ fn period(load: &Load) -> Duration {
     PERIOD.max(Duration::from_secs_f64(length_s) / READINGS_MAX)
 }
 
-/// Samples as they travel: one text in parts. Of more than may go there are fewer readings.
-/// `None` where they have no text.
-pub(super) fn packed(usage: Usage) -> Option<Vec<Vec<u8>>> {
-    Some(in_parts(&text_of(usage, BYTES_MAX)?))
+/// Samples as they may travel: of more there are fewer readings. `None` where not even those fit.
+pub(super) fn fitting(usage: Usage) -> Option<Usage> {
+    thinned(usage, BYTES_MAX)
 }
 
-/// The samples again; `None` where it is another text.
-pub(crate) fn unpacked(parts: &[Vec<u8>]) -> Option<Usage> {
-    serde_json::from_slice(&parts.concat()).ok()
-}
-
-/// The text of samples, with as few of the readings as let it have at most so many bytes.
-fn text_of(mut usage: Usage, bytes_max: usize) -> Option<Vec<u8>> {
-    loop {
-        let text = serde_json::to_vec(&usage).ok()?;
-        if text.len() <= bytes_max {
-            return Some(text);
-        }
+/// Samples with as few of the readings as let their text have at most so many bytes.
+fn thinned(mut usage: Usage, bytes_max: usize) -> Option<Usage> {
+    while serde_json::to_vec(&usage).ok()?.len() > bytes_max {
         if !usage.thin() {
             return None;
         }
     }
+    Some(usage)
 }
 
 #[cfg(test)]
@@ -126,20 +113,13 @@ mod tests {
 
     #[test]
     fn samples_of_many_processors_are_thinned_until_they_fit() {
-        let one = text_of(usage(1), BYTES_MAX).unwrap().len();
-        let fitting = text_of(usage(100), 30 * one).unwrap();
-        assert!(fitting.len() <= 30 * one);
-        let fitting = unpacked(&[fitting]).unwrap();
+        let length = |usage: &Usage| serde_json::to_vec(usage).unwrap().len();
+        let one = length(&usage(1));
+        let fitting = thinned(usage(100), 30 * one).unwrap();
+        assert!(length(&fitting) <= 30 * one);
         let last = fitting.host.last().and_then(|tick| tick.context_switches);
         assert_eq!((fitting.host.len(), last), (26, Some(99)));
-        assert!(text_of(usage(100), 16).is_none(), "not even one fits");
-    }
-
-    #[test]
-    fn samples_arrive_as_they_were_sent() {
-        let sent = usage(3);
-        assert_eq!(unpacked(&packed(sent.clone()).unwrap()), Some(sent));
-        assert_eq!(unpacked(&[]), None);
-        assert_eq!(unpacked(&[b"{\"trees\":".to_vec(), b"1}".to_vec()]), None);
+        assert!(thinned(usage(100), 16).is_none(), "not even one fits");
+        assert_eq!(super::fitting(usage(3)), Some(usage(3)));
     }
 }

@@ -10,6 +10,7 @@ use bakeoff_origin::{Name, Reply, ServeOptions, serve};
 use bakeoff_plan::Protocol;
 use bakeoff_probe::ThreadTimes;
 
+use super::ask::Answer;
 use super::refused;
 
 /// Longest body of an answer.
@@ -38,7 +39,7 @@ impl Servers {
     }
 
     /// Starts the yardstick on `listen`.
-    pub(super) fn start(&mut self, listen: &str, body_bytes: u32) -> Result<(), Report> {
+    pub(super) fn start(&mut self, listen: SocketAddr, body_bytes: u32) -> Result<(), Report> {
         if self
             .running
             .as_ref()
@@ -46,9 +47,6 @@ impl Servers {
         {
             return Err(refused("a server runs already", false));
         }
-        let listen: SocketAddr = listen
-            .parse()
-            .map_err(|_| refused(format!("`{listen}` is no address with a port"), true))?;
         if body_bytes > BODY_BYTES_MAX {
             let why = format!("a body has at most {BODY_BYTES_MAX} bytes");
             return Err(refused(why, true));
@@ -75,14 +73,16 @@ impl Servers {
         let running = thread
             .spawn(move || {
                 let mut announce = |address: SocketAddr, _| {
-                    let address = address.to_string();
-                    let _ = outbox.send(&Report::Serving { address });
+                    let _ = outbox.answer(&Answer::Serving { address });
                 };
-                let report = match serve(&options, &mut announce, &asked) {
-                    Ok(counts) => closed(counts.requests, worked.get()),
-                    Err(error) => refused(format!("failed to {error}"), true),
+                let times = || worked.get();
+                let _ = match serve(&options, &mut announce, &asked) {
+                    Ok(_) => outbox.answer(&Answer::Closed {
+                        ran: times().map(|it| it.ran),
+                        waited: times().map(|it| it.waited).unwrap_or_default(),
+                    }),
+                    Err(error) => outbox.send(&refused(format!("failed to {error}"), true)),
                 };
-                let _ = outbox.send(&report);
             })
             .map_err(|error| refused(error, false))?;
         self.running = Some(Running {
@@ -107,14 +107,5 @@ impl Servers {
             }
             None => Err(refused("no server runs", false)),
         }
-    }
-}
-
-fn closed(requests: u64, times: Option<&ThreadTimes>) -> Report {
-    let ns = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    Report::Closed {
-        requests,
-        ran_ns: times.map(|times| ns(times.ran)),
-        waited_ns: times.map_or(0, |times| ns(times.waited)),
     }
 }

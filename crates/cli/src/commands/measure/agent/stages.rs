@@ -13,16 +13,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use bakeoff_conduct::{Here, Part, Programs, Roles, Site as _, Staged, StartFailed, StartOrder};
-use bakeoff_hosts::{Cause, Outbox, Report, in_parts, monotonic_ns};
-use bakeoff_record::{Machine, private_folder};
+use bakeoff_conduct::{Here, Programs, Roles, Site as _, Staged, StartFailed, StartOrder};
+use bakeoff_hosts::{Cause, Outbox, Report, monotonic_ns};
+use bakeoff_load::Pem;
+use bakeoff_record::{FileBytes, Machine, private_folder, read_regular};
 use bakeoff_stage::{Listening, Servers, StageError, host, leftovers};
 
-use super::loads::Files;
+use super::ask::{Answer, Ask, SetUp, StageFacts};
 use super::own_folders::OwnFolders;
 use super::refused;
 use super::samples;
-use super::stage_order::{Of, SetUp, StageFacts, StageOrder, StageReport, Started};
 use crate::paths::must_be_text;
 use crate::run_folder::RunFolder;
 
@@ -41,9 +41,6 @@ const DEPTH_MAX: usize = 8;
 /// What to do where the temporary folder takes nothing.
 const ROOM: &str = "make room in the temporary folder of that host, or set TMPDIR to another one \
                     in the environment of your login there";
-
-/// What a message about the stage comes to: a report with its files.
-type Answer = (StageReport, Vec<Vec<u8>>);
 
 /// Ends the stage, from whatever thread.
 #[derive(Clone, Default)]
@@ -76,7 +73,7 @@ impl Ending {
 pub(super) struct Stages {
     outbox: Outbox,
     ending: Ending,
-    orders: Option<SyncSender<Files<StageOrder>>>,
+    orders: Option<SyncSender<Ask>>,
 }
 
 impl Stages {
@@ -89,7 +86,7 @@ impl Stages {
     }
 
     /// Has an order carried out; its report comes later.
-    pub(super) fn carry_out(&mut self, order: Files<StageOrder>) -> Result<(), Report> {
+    pub(super) fn carry_out(&mut self, order: Ask) -> Result<(), Report> {
         if self.orders.is_none() {
             host::hear(self.ending.stop.clone());
             let (orders, waiting) = sync_channel(WAITING_MAX);
@@ -139,13 +136,12 @@ impl Worker {
         }
     }
 
-    fn work(mut self, orders: &Receiver<Files<StageOrder>>) {
+    fn work(mut self, orders: &Receiver<Ask>) {
         while !self.ending.stop.load(Ordering::Relaxed) {
             match orders.recv_timeout(LOOK_PERIOD) {
-                Ok(files) => {
-                    let (order, files) = files.into_parts();
-                    let (report, files) = self.carry_out(order, &files);
-                    self.say(&report, files);
+                Ok(ask) => {
+                    let answer = self.carry_out(ask);
+                    self.say(&answer);
                 }
                 Err(RecvTimeoutError::Timeout) => self.look(),
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -157,25 +153,25 @@ impl Worker {
         over.store(true, Ordering::Relaxed);
     }
 
-    fn say(&self, report: &StageReport, files: Vec<Vec<u8>>) {
-        let said = match serde_json::to_value(report) {
-            Ok(mut report) => {
-                self.own.as_at_home(&mut report);
-                Report::Staged {
-                    report,
-                    files: u32::try_from(files.len()).unwrap_or(u32::MAX),
-                }
-            }
-            Err(error) => {
-                let _ = self.outbox.send(&refused(error, false));
-                return;
-            }
+    fn say(&self, answer: &Answer) {
+        // Samples name no files.
+        let said = if self.own.is_empty() || matches!(answer, Answer::Sampled(_)) {
+            self.outbox.answer(answer)
+        } else {
+            let said = serde_json::to_value(answer).map_err(std::io::Error::from);
+            said.and_then(|mut said| {
+                self.own.as_at_home(&mut said);
+                self.outbox.answer(&said)
+            })
         };
         // Whoever no longer listens is noticed by the end of the input.
-        if let Err(error) = self.outbox.send_with_files(&said, files)
-            && error.kind() == ErrorKind::FileTooLarge
+        if let Err(error) = said
+            && matches!(
+                error.kind(),
+                ErrorKind::FileTooLarge | ErrorKind::InvalidData
+            )
         {
-            self.say(&StageReport::Cannot(error.to_string()), Vec::new());
+            self.say(&Answer::Cannot(error.to_string()));
         }
     }
 
@@ -187,50 +183,63 @@ impl Worker {
         if let Some(status) = staged.strayed().or_else(|| staged.died()) {
             let log_tail = staged.log_tail();
             self.is_reported = true;
-            self.say(&StageReport::Died { status, log_tail }, Vec::new());
+            self.say(&Answer::Died { status, log_tail });
         }
     }
 
-    fn carry_out(&mut self, mut order: StageOrder, files: &[Vec<u8>]) -> Answer {
-        self.own.lead(&mut order);
-        let site = match (order, &self.site) {
-            (StageOrder::SetUp(set_up), _) => {
-                let ready = self.set_up(*set_up, files);
-                return without_files(ready.unwrap_or_else(|error| not_set_up(&error)));
+    fn carry_out(&mut self, mut ask: Ask) -> Answer {
+        self.own.lead(&mut ask);
+        let site = match (ask, &self.site) {
+            (Ask::SetUp(set_up), _) => {
+                let ready = self.set_up(*set_up);
+                return ready.unwrap_or_else(|error| not_set_up(&error));
             }
-            (_, None) => {
-                return without_files(StageReport::Refused("no stage is set up".to_owned()));
+            (Ask::Drop, _) => {
+                self.drop_staged();
+                return Answer::Dropped;
             }
-            (order, Some(site)) => (order, site),
+            (ask @ (Ask::Contestant(_) | Ask::Sampled { .. } | Ask::Stop), _) => {
+                return self.of_contestant(ask);
+            }
+            (_, None) => return Answer::Refused("no stage is set up".to_owned()),
+            (ask, Some(site)) => (ask, site),
         };
-        without_files(match site {
-            (StageOrder::SetUp(_), _) => StageReport::Done,
-            (StageOrder::Programs { plan, before }, site) => match site.fix(&plan, before) {
-                Ok(()) => StageReport::Programs(site.programs().clone()),
-                Err(changed) => StageReport::Refused(changed.to_string()),
+        let refused = |error: &dyn std::fmt::Display| Answer::Refused(error.to_string());
+        match site {
+            (Ask::Programs { plan, before }, site) => match site.fix(&plan, before) {
+                Ok(()) => Answer::Programs(site.programs().clone()),
+                Err(changed) => refused(&changed),
             },
-            (StageOrder::Preflight { plan }, site) => match site.preflight(&plan) {
-                Ok(findings) => StageReport::Findings(findings),
-                Err(error) => StageReport::Refused(error.to_string()),
+            (Ask::Preflight { plan }, site) => match site.preflight(&plan) {
+                Ok(findings) => Answer::Findings(findings),
+                Err(error) => refused(&error),
             },
-            (StageOrder::First { plan, known }, site) => match site.first_answers(&plan, &known) {
-                Ok(first) => StageReport::First(Box::new(first)),
-                Err(error) => StageReport::Refused(error.to_string()),
+            (Ask::First { plan, known }, site) => match site.first_answers(&plan, &known) {
+                Ok(first) => Answer::First(Box::new(first)),
+                Err(error) => refused(&error),
             },
             (
-                StageOrder::Start {
+                Ask::Start {
                     contender,
                     workload,
                     logs,
                     part,
                 },
                 _,
-            ) => return self.start(&contender, &workload, &logs, part),
-            (StageOrder::OfContestant(of), _) => return self.of_contestant(of),
-        })
+            ) => {
+                let order = StartOrder {
+                    contender: &contender,
+                    workload: &workload,
+                    logs: Path::new(&logs),
+                    part,
+                };
+                self.start(order)
+            }
+            _ => not_of_stage(),
+        }
     }
 
-    fn set_up(&mut self, set_up: SetUp, files: &[Vec<u8>]) -> anyhow::Result<StageReport> {
+    fn set_up(&mut self, set_up: SetUp) -> anyhow::Result<Answer> {
         let SetUp {
             address,
             names,
@@ -262,12 +271,8 @@ impl Worker {
             .unwrap_or_else(PoisonError::into_inner) = Some(path.clone());
         self.folder = Some(folder);
         let servers = path.join("library");
-        if files.len() < library.len() {
-            anyhow::bail!("{} files came, not {}", files.len(), library.len());
-        }
-        let (of_servers, of_configurations) = files.split_at(library.len());
-        write_library(&servers, &library, of_servers)?;
-        self.own = OwnFolders::place(&path.join("own"), own_folders, of_configurations)?;
+        write_library(&servers, &library)?;
+        self.own = OwnFolders::place(&path.join("own"), own_folders)?;
         let listening = Listening { address, names };
         let servers = Servers::new((!library.is_empty()).then_some(servers));
         let made = self
@@ -297,7 +302,7 @@ impl Worker {
             }),
         };
         self.site = Some(site);
-        Ok(StageReport::Ready(Box::new(facts)))
+        Ok(Answer::SetUp(Box::new(facts)))
     }
 
     fn drop_staged(&mut self) {
@@ -307,136 +312,78 @@ impl Worker {
         }
     }
 
-    fn start(
-        &mut self,
-        contender: &bakeoff_plan::Contender,
-        workload: &bakeoff_plan::Workload,
-        logs: &str,
-        part: Part,
-    ) -> Answer {
+    /// Starts a contestant, whose folder of logs has this name.
+    fn start(&mut self, order: StartOrder<'_>) -> Answer {
         self.drop_staged();
         let Some(site) = &self.site else {
-            return without_files(StageReport::Refused("no stage is set up".to_owned()));
+            return Answer::Refused("no stage is set up".to_owned());
         };
-        if !is_plain(Path::new(logs), 1) {
-            let why = format!("`{logs}` is no name of a folder");
-            return without_files(StageReport::Refused(why));
+        if !is_plain(order.logs, 1) {
+            let why = format!("`{}` is no name of a folder", order.logs.display());
+            return Answer::Refused(why);
         }
-        self.logs = site.folder.join("logs").join(logs);
+        self.logs = site.folder.join("logs").join(order.logs);
         self.is_reported = false;
         let order = StartOrder {
-            contender,
-            workload,
             logs: &self.logs,
-            part,
+            ..order
         };
-        let started = site.start(&order, &mut |step| {
-            self.say(&StageReport::Step(step), Vec::new());
-        });
+        let started = site.start(&order, &mut |step| self.say(&Answer::Step(step)));
         let staged = match started {
             Ok(staged) => staged,
-            Err(StartFailed::Trial(end)) => return self.with_logs(StageReport::Failed(end)),
-            Err(StartFailed::FullDisk(why)) => return without_files(StageReport::FullDisk(why)),
+            Err(StartFailed::Trial(end)) => {
+                // Of a start that failed nothing but its end is sent.
+                self.drop_staged();
+                return Answer::Failed(end);
+            }
+            Err(StartFailed::FullDisk(why)) => return Answer::FullDisk(why),
             // It is this machine, which is there.
             Err(StartFailed::Unreached(lost) | StartFailed::Lost(lost)) => {
-                return without_files(StageReport::Cannot(lost.message));
+                return Answer::Cannot(lost.message);
             }
         };
-        let reached = staged.reached();
-        let authority = reached.authority.as_deref();
-        let authority = authority.and_then(|file| {
-            let file = bakeoff_record::read_regular(file, LOG_BYTES_MAX);
-            file.ok()
+        let mut started = staged.started();
+        let authority = started.reached.authority.take();
+        started.reached.authority = authority.and_then(|pem| {
+            let bytes = read_regular(&pem.path, LOG_BYTES_MAX).ok()?;
+            let bytes = Some(FileBytes(bytes));
+            Some(Pem { bytes, ..pem })
         });
-        let started = Started {
-            facts: staged.facts(),
-            pinned: staged.pinned(),
-            address: reached.address,
-            host: reached.host,
+        self.staged = Some(staged);
+        Answer::Started(Box::new(started))
+    }
+
+    fn of_contestant(&mut self, ask: Ask) -> Answer {
+        let Some(mut staged) = self.staged.take() else {
+            return Answer::Cannot("nothing runs on the stage".to_owned());
+        };
+        let answer = match ask {
+            Ask::Stop => {
+                let stopped = staged.stop();
+                let logs = logs_in(&self.logs);
+                self.drop_staged();
+                return Answer::Stopped { stopped, logs };
+            }
+            Ask::Sampled { start_ns } => {
+                let usage = samples::fitting(staged.sampled(start_ns.map(instant)));
+                let cannot = || Answer::Cannot("write samples".to_owned());
+                usage.map_or_else(cannot, |usage| Answer::Sampled(Box::new(usage)))
+            }
+            Ask::Contestant(ask) => Answer::Contestant(staged.ask(ask)),
+            _ => not_of_stage(),
         };
         self.staged = Some(staged);
-        let files = authority.into_iter().collect();
-        (StageReport::Started(Box::new(started)), files)
+        answer
     }
+}
 
-    /// Of a start that failed nothing but its end is sent.
-    fn with_logs(&mut self, report: StageReport) -> Answer {
-        self.drop_staged();
-        without_files(report)
-    }
-
-    fn of_contestant(&mut self, of: Of) -> Answer {
-        let Some(staged) = &mut self.staged else {
-            let why = "nothing runs on the stage".to_owned();
-            return without_files(StageReport::Cannot(why));
-        };
-        without_files(match of {
-            Of::Fetch {
-                request,
-                protocol,
-                when,
-                within_ns,
-            } => {
-                let within = Duration::from_nanos(within_ns);
-                match staged.fetch(&request, protocol, when, within) {
-                    Ok(fetched) => {
-                        let check = StageReport::Fetched(Box::new(fetched.check));
-                        return (check, in_parts(&fetched.body));
-                    }
-                    Err(end) => StageReport::Failed(end),
-                }
-            }
-            Of::Observe { workload, requests } => {
-                StageReport::Work(Box::new(staged.observe(&workload, requests)))
-            }
-            Of::NoteWritten => {
-                staged.note_written();
-                StageReport::Done
-            }
-            Of::Grown => StageReport::Grown(staged.grown()),
-            Of::LogTail => StageReport::LogTail(staged.log_tail()),
-            Of::Behave { begin } => match staged.behave(begin) {
-                Ok(()) => StageReport::Done,
-                Err(why) => StageReport::Cannot(why),
-            },
-            Of::OriginCounts => StageReport::OriginCounts(staged.origin_counts().map(Box::new)),
-            Of::Sample { network } => match staged.sample(network) {
-                Ok(()) => StageReport::Done,
-                Err(why) => StageReport::Cannot(why),
-            },
-            Of::NoteEdge(edge) => {
-                staged.note_edge(edge);
-                StageReport::Done
-            }
-            Of::Sampled { start_ns } => {
-                let usage = staged.sampled(start_ns.map(instant));
-                return match samples::packed(usage) {
-                    Some(parts) => (StageReport::Sampled, parts),
-                    None => without_files(StageReport::Cannot("write samples".to_owned())),
-                };
-            }
-            Of::Stop => return self.stop(),
-            Of::Drop => {
-                self.drop_staged();
-                StageReport::Done
-            }
-        })
-    }
-
-    fn stop(&mut self) -> Answer {
-        let Some(staged) = self.staged.take() else {
-            return without_files(StageReport::Done);
-        };
-        let stopped = staged.stop();
-        let (logs, files) = logs_in(&self.logs);
-        self.drop_staged();
-        (StageReport::Stopped { stopped, logs }, files)
-    }
+fn not_of_stage() -> Answer {
+    Answer::Refused("it is nothing for a stage".to_owned())
 }
 
 /// Why a stage is not set up. What the file system of this host refuses is nothing that a plan asks
 /// for.
-fn not_set_up(error: &anyhow::Error) -> StageReport {
+fn not_set_up(error: &anyhow::Error) -> Answer {
     let text = format!("{error:#}");
     let is_of_files = |cause: &(dyn std::error::Error + 'static)| {
         let of_stage = cause.downcast_ref::<StageError>();
@@ -445,14 +392,10 @@ fn not_set_up(error: &anyhow::Error) -> StageReport {
     };
     if error.chain().any(is_of_files) {
         let why = text.strip_prefix("failed to ").unwrap_or(&text);
-        StageReport::Cannot(format!("{why}; {ROOM}"))
+        Answer::Cannot(format!("{why}; {ROOM}"))
     } else {
-        StageReport::Refused(text)
+        Answer::Refused(text)
     }
-}
-
-fn without_files(report: StageReport) -> Answer {
-    (report, Vec::new())
 }
 
 /// A time of this host's monotonic clock.
@@ -471,23 +414,23 @@ pub(crate) fn is_plain(path: &Path, depth_max: usize) -> bool {
 }
 
 /// Makes the files of servers that are the user's own.
-fn write_library(folder: &Path, names: &[String], files: &[Vec<u8>]) -> anyhow::Result<()> {
-    for (name, bytes) in names.iter().zip(files) {
+fn write_library(folder: &Path, files: &[(String, FileBytes)]) -> anyhow::Result<()> {
+    for (name, bytes) in files {
         let path = Path::new(name);
         if !is_plain(path, DEPTH_MAX) {
             anyhow::bail!("`{name}` is no name of a server's file");
         }
         let path = folder.join(path);
         let made = private_folder(path.parent().unwrap_or(folder));
-        let written = made.and_then(|()| std::fs::write(&path, bytes));
+        let written = made.and_then(|()| std::fs::write(&path, &bytes.0));
         written.with_context(|| format!("write {}", path.display()))?;
     }
     Ok(())
 }
 
-/// The logs below a folder, by name, each with its end.
-fn logs_in(folder: &Path) -> (Vec<String>, Vec<Vec<u8>>) {
-    let (mut names, mut files) = (Vec::new(), Vec::new());
+/// The ends of the logs below a folder, by name.
+fn logs_in(folder: &Path) -> Vec<(String, FileBytes)> {
+    let mut logs = Vec::new();
     let mut left = LOGS_BYTES_MAX;
     let mut folders = vec![(folder.to_owned(), 1)];
     while let Some((in_folder, depth)) = folders.pop() {
@@ -503,15 +446,14 @@ fn logs_in(folder: &Path) -> (Vec<String>, Vec<Vec<u8>>) {
             let (Some(name), Ok(bytes)) = (name, end_of(&path, LOG_BYTES_MAX.min(left))) else {
                 continue;
             };
-            if names.len() == LOGS_MAX {
-                return (names, files);
+            if logs.len() == LOGS_MAX {
+                return logs;
             }
             left -= bytes.len() as u64;
-            names.push(name.to_owned());
-            files.push(bytes);
+            logs.push((name.to_owned(), FileBytes(bytes)));
         }
     }
-    (names, files)
+    logs
 }
 
 /// The end of a regular file.
@@ -555,16 +497,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let taken = folder.path().join("taken");
         std::fs::write(&taken, "").unwrap();
-        let (name, files) = ("web/server.toml", [b"name".to_vec()]);
-        let error = write_library(&taken, &[name.to_owned()], &files).unwrap_err();
-        let StageReport::Cannot(why) = not_set_up(&error) else {
+        let named = |name: &str| [(name.to_owned(), FileBytes(b"name".to_vec()))];
+        let name = "web/server.toml";
+        let error = write_library(&taken, &named(name)).unwrap_err();
+        let Answer::Cannot(why) = not_set_up(&error) else {
             panic!("it is the file system: {error:#}");
         };
         let begins = format!("write {}: ", taken.join(name).display());
         assert!(why.starts_with(&begins) && why.ends_with(ROOM), "{why}");
-        let wrong = write_library(folder.path(), &["../x".to_owned()], &files).unwrap_err();
+        let wrong = write_library(folder.path(), &named("../x")).unwrap_err();
         let refused = not_set_up(&wrong);
-        assert!(matches!(refused, StageReport::Refused(why) if why.starts_with("`../x`")));
+        assert!(matches!(refused, Answer::Refused(why) if why.starts_with("`../x`")));
     }
 
     #[test]
@@ -579,10 +522,13 @@ mod tests {
         std::fs::create_dir(folder.path().join("own")).unwrap();
         std::fs::write(folder.path().join("own/a.conf"), "listen").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link")).unwrap();
-        let (names, files) = logs_in(folder.path());
-        assert_eq!(names, ["server.log", "own/a.conf"]);
-        assert!(files[0].ends_with(b"xend") && files[0].len() == long.len());
-        assert_eq!(files[1], b"listen");
+        let logs = logs_in(folder.path());
+        let [(first, end), (second, whole)] = &logs[..] else {
+            panic!("{} logs", logs.len());
+        };
+        assert_eq!((&**first, &**second), ("server.log", "own/a.conf"));
+        assert!(end.0.ends_with(b"xend") && end.0.len() == long.len());
+        assert_eq!(whole.0, b"listen");
     }
 
     #[test]

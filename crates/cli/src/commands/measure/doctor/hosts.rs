@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use bakeoff_hosts::{Order, Report};
+use bakeoff_hosts::Fits;
 use bakeoff_report::counted;
 
 use super::{Seen, findings, headline, rows};
-use crate::commands::measure::agent::Look;
+use crate::commands::measure::agent::{Answer, Ask, Look};
 use crate::commands::measure::hosts::{self, Found, Reached};
 use crate::{exit, output};
 
@@ -28,7 +28,7 @@ pub(super) fn carry_out(file: &Path) -> anyhow::Result<u8> {
                 let seen = Seen {
                     machine: &reached.machine,
                     others: look.others,
-                    quota_cpus: quota_cpus(reached),
+                    quota_cpus: reached.limits.quota_cpus,
                     roles: &host.roles,
                 };
                 columns.push((name.as_str(), column(&seen, &look, reached)));
@@ -62,12 +62,6 @@ pub(super) fn carry_out(file: &Path) -> anyhow::Result<u8> {
     })
 }
 
-/// What a host says of its quota; a number that no host has is none.
-fn quota_cpus(reached: &Reached) -> Option<u32> {
-    let quota = reached.limits["quota_cpus"].as_u64()?;
-    u32::try_from(quota).ok()
-}
-
 /// Which hosts cannot be used, and how many findings there are on so many `usable` ones.
 fn first_line(findings: usize, usable: usize, unusable: &[&str]) -> String {
     let place = format!("on {}", counted(usable as u64, "host"));
@@ -80,26 +74,18 @@ fn first_line(findings: usize, usable: usize, unusable: &[&str]) -> String {
 
 /// Has every host look at itself, all at once.
 fn look_at_all(found: &mut [Found]) -> Vec<Option<Look>> {
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = found
-            .iter_mut()
-            .map(|host| {
-                scope.spawn(|| {
-                    let session = &mut host.state.as_mut().ok()?.session;
-                    session.send(&Order::Look).ok()?;
-                    let is_look = |report: &Report| matches!(report, Report::Look { .. });
-                    match session.expect("look at itself", LOOK_WITHIN, is_look) {
-                        Ok(Report::Look { look }) => serde_json::from_value(look).ok(),
-                        _ => None,
-                    }
-                })
-            })
-            .collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Option<Look>>| match thread.join() {
-            Ok(look) => look,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        threads.into_iter().map(join).collect()
+    hosts::at_once(found, |host| {
+        let session = &mut host.state.as_mut().ok()?.session;
+        let look = session.asked(
+            &Ask::Look,
+            "look at itself",
+            LOOK_WITHIN,
+            |answer| match answer {
+                Answer::Look(look) => Fits::This(look),
+                _ => Fits::Not,
+            },
+        );
+        look.ok()
     })
 }
 

@@ -1,6 +1,6 @@
 //! Which addresses a record must not hold: all that are known of hosts that take part.
 
-use bakeoff_hosts::{Report, Session};
+use bakeoff_hosts::Session;
 use bakeoff_plan::{HOME, HostWay, Hosts};
 use bakeoff_record::Addresses;
 
@@ -29,15 +29,8 @@ pub(crate) fn of_file(hosts: &Hosts) -> Addresses {
 
 /// Adds what the agent of a host says of it.
 pub(crate) fn add_of(addresses: &mut Addresses, session: &Session) {
-    let Some(Report::Hello {
-        address,
-        addresses: own,
-        ..
-    }) = session.hello()
-    else {
-        return;
-    };
-    for one in address.iter().chain(own) {
+    let hello = session.hello();
+    for one in hello.address.iter().chain(&hello.addresses) {
         addresses.add(one, session.host());
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bakeoff_hosts::{ClockOffset, HostError, Order, Report, Session, Way};
+use bakeoff_hosts::{ClockOffset, Fits, HostError, Session, Way};
 use bakeoff_plan::{HOME, HostWay, Hosts};
 use bakeoff_record::Machine;
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::links::{self, Link};
 use super::listens;
 use super::reached::{self, ANSWER_WITHIN, Wanted, at_once, expanded, open_all, own, owner, read};
+use crate::commands::measure::agent::{Answer, Ask, Limits};
 use crate::flags::{HostsCheckFlags, HostsFormat};
 use crate::interrupt::Interrupt;
 use crate::{exit, output};
@@ -32,7 +33,7 @@ pub(crate) struct Reached {
     pub(crate) session: Session,
     set_up: Duration,
     pub(crate) machine: Machine,
-    pub(crate) limits: Value,
+    pub(crate) limits: Limits,
     pub(crate) clock: ClockOffset,
     unlocked: Option<String>,
 }
@@ -100,14 +101,9 @@ pub(crate) fn reach(hosts: &Hosts) -> anyhow::Result<Vec<Found>> {
     });
     for (wanted, state) in wanted.into_iter().zip(asked) {
         let is_home = wanted.place.way == Way::Home;
-        let said = state.as_ref().ok().and_then(|reached| {
-            let hello = reached.session.hello()?;
-            match hello {
-                // A session at home came over nothing: it has the address of where you logged in.
-                Report::Hello { address, .. } if !is_home => address.clone(),
-                _ => None,
-            }
-        });
+        // A session at home came over nothing: it has the address of where you logged in.
+        let said = state.as_ref().ok().filter(|_| !is_home);
+        let said = said.and_then(|reached| reached.session.hello().address.clone());
         found.push(Found {
             roles: roles_of(hosts, &wanted.entry),
             way: wanted.place.way.name(),
@@ -145,14 +141,11 @@ fn roles_of(hosts: &Hosts, name: &str) -> Vec<&'static str> {
 
 fn ask(mut session: Session, set_up: Duration) -> Result<Reached, HostError> {
     let clock = session.clock()?;
-    session.send(&Order::Machine)?;
-    let is_machine = |report: &Report| matches!(report, Report::Machine { .. });
-    let report = session.expect("say what machine it is", ANSWER_WITHIN, is_machine)?;
-    let machine = match report {
-        Report::Machine { machine } => serde_json::from_value(machine).ok(),
-        _ => None,
-    };
-    let machine = machine.ok_or_else(|| session.confused("a machine that cannot be read"))?;
+    let what = "say what machine it is";
+    let machine = session.asked(&Ask::Machine, what, ANSWER_WITHIN, |answer| match answer {
+        Answer::Machine(machine) => Fits::This(*machine),
+        _ => Fits::Not,
+    })?;
     let limits = reached::limits(&mut session)?;
     let unlocked = reached::unlocked(&session);
     Ok(Reached {
@@ -368,7 +361,7 @@ fn document(
             value["digest"] = json!(greeting.map(|it| it.digest.to_string()));
             value["arch"] = json!(greeting.map(|it| it.arch.clone()));
             value["machine"] = json!(reached.machine);
-            value["limits"] = reached.limits.clone();
+            value["limits"] = json!(reached.limits);
             value["clock"] = json!(reached.clock);
             value["locked"] = json!(reached.unlocked.is_none());
         }

@@ -1,17 +1,17 @@
 //! What the links between generators and the server's host can carry: the yardstick there, bodies
 //! of 1 MiB, each generator alone and all together.
 
-use bakeoff_hosts::{HostError, Order, Report, Session};
+use bakeoff_hosts::{Fits, HostError, Session};
 use bakeoff_load::{
     BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Pacing, Request, Speaking,
     Target, Threads,
 };
-use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
+use bakeoff_plan::{Connect, LoadModel, RateShape};
 use bakeoff_record::{LinkFacts, LoadResult, ThreadUsage, When};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use crate::commands::measure::agent::LoadOrder;
+use crate::commands::measure::agent::{Answer, Ask, Load};
 use crate::commands::measure::generators::{self, Together};
 use crate::output;
 
@@ -108,31 +108,34 @@ fn measure_for(
 
 /// Starts the server that a link leads to, and returns where.
 fn serve(server: &mut Session, address: IpAddr) -> Result<SocketAddr, HostError> {
-    let listen = SocketAddr::new(address, 0).to_string();
-    server.send(&Order::Serve {
-        listen,
+    let serve = Ask::Serve {
+        listen: SocketAddr::new(address, 0),
         body_bytes: BODY_BYTES,
-    })?;
-    let is_serving = |report: &Report| matches!(report, Report::Serving { .. });
-    let report = server.expect("start a server", SERVER_WITHIN, is_serving)?;
-    let Report::Serving { address: found } = report else {
-        return Ok(SocketAddr::new(address, 0));
     };
-    Ok(found.parse().unwrap_or(SocketAddr::new(address, 0)))
+    server.asked(
+        &serve,
+        "start a server",
+        SERVER_WITHIN,
+        |answer| match answer {
+            Answer::Serving { address } => Fits::This(address),
+            _ => Fits::Not,
+        },
+    )
 }
 
 /// Ends it; the share of the load for which its thread ran, of the time in which it could.
 fn close(server: &mut Session, load_s: f64) -> Result<Option<f64>, HostError> {
-    server.send(&Order::Close)?;
-    let is_closed = |report: &Report| matches!(report, Report::Closed { .. });
-    let report = server.expect("end its server", SERVER_WITHIN, is_closed)?;
-    let Report::Closed {
-        ran_ns, waited_ns, ..
-    } = report
-    else {
-        return Ok(None);
-    };
-    Ok(ran_ns.map(|ran| ran_share(ran as f64 / 1e9, waited_ns as f64 / 1e9, load_s)))
+    server.asked(
+        &Ask::Close,
+        "end its server",
+        SERVER_WITHIN,
+        |answer| match answer {
+            Answer::Closed { ran, waited } => Fits::This(
+                ran.map(|ran| ran_share(ran.as_secs_f64(), waited.as_secs_f64(), load_s)),
+            ),
+            _ => Fits::Not,
+        },
+    )
 }
 
 /// Share of a load for which a thread ran, of the time in which it was not kept from running.
@@ -231,10 +234,10 @@ fn carry_out(
     let engines = vec![1; generators.len()];
     let clients = CLIENTS * generators.len() as u32;
     let spec = spec(server, clients, duration_s)?;
-    let packed = LoadOrder::pack(&spec, None, None)?;
+    let load = Load::new(spec, None)?;
     let threads = Threads::divide(clients, &engines);
     let threads = threads.ok_or_else(|| anyhow::anyhow!("there is no generator"))?;
-    generators::carry_out(generators, &packed, &threads, &spec.load, &|| false)
+    generators::carry_out(generators, &load, &threads, &|| false)
 }
 
 fn spec(server: SocketAddr, clients: u32, duration_s: f64) -> anyhow::Result<LoadSpec> {
@@ -259,7 +262,7 @@ fn spec(server: SocketAddr, clients: u32, duration_s: f64) -> anyhow::Result<Loa
     Ok(LoadSpec {
         speaking: Speaking::H1 { tls: None },
         exchanges: vec![exchange],
-        load: Load {
+        load: bakeoff_plan::Load {
             model: LoadModel::Closed { clients },
             connect: Connect::First,
             streams: 1,

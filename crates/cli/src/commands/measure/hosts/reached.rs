@@ -5,13 +5,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use bakeoff_hosts::{HostError, Order, Own, Place, Report, Session, Way, open, pods};
+use bakeoff_hosts::{Fits, HostError, Own, Place, Session, Way, open, pods};
 use bakeoff_plan::{HOME, Host, HostWay, Hosts};
 use bakeoff_record::read_regular_text;
-use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::commands::measure::agent::own_kernel;
+use crate::commands::measure::agent::{Answer, Ask, Limits, own_kernel};
 use crate::{exit, output};
 
 /// Longest hosts file.
@@ -208,58 +207,29 @@ pub(crate) fn opened(
 
 /// That a host could not be locked against a second campaign, and why; `None` where it is.
 pub(crate) fn unlocked(session: &Session) -> Option<String> {
-    let Some(Report::Hello { unlocked, .. }) = session.hello() else {
-        return None;
-    };
-    let (host, why) = (session.host(), unlocked.as_ref()?);
+    let (host, why) = (session.host(), session.hello().unlocked.as_ref()?);
     Some(format!(
         "host {host}: a second campaign would not be noticed: {why}"
     ))
 }
 
 /// What a process may use on a host.
-pub(super) fn limits(session: &mut Session) -> Result<Value, HostError> {
-    session.send(&Order::Limits)?;
-    let is_limits = |report: &Report| matches!(report, Report::Limits { .. });
-    match session.expect("say its limits", ANSWER_WITHIN, is_limits)? {
-        Report::Limits { limits } => Ok(limits),
-        _ => Ok(Value::Null),
-    }
-}
-
-/// What a load needs of the limits of a host.
-#[derive(Debug)]
-pub(crate) struct Allowed {
-    /// Processors that programs may use, by the kernel's numbers.
-    pub(crate) cpus: Vec<usize>,
-    /// Files that a process may open; `None` for as many as it likes. An agent raises what it may
-    /// open as far as that.
-    pub(crate) open_files: Option<u64>,
-}
-
-impl Allowed {
-    /// Asks a host.
-    pub(crate) fn on(session: &mut Session) -> Result<Self, HostError> {
-        let limits = limits(session)?;
-        Self::of(&limits).ok_or_else(|| session.confused("limits without processors"))
-    }
-
-    /// `None` where no processors are named.
-    fn of(limits: &Value) -> Option<Self> {
-        Some(Self {
-            cpus: Vec::deserialize(&limits["cpus"]).ok()?,
-            open_files: limits["open_files"]["hard"].as_u64(),
-        })
-    }
+pub(crate) fn limits(session: &mut Session) -> Result<Limits, HostError> {
+    session.asked(
+        &Ask::Limits,
+        "say its limits",
+        ANSWER_WITHIN,
+        |answer| match answer {
+            Answer::Limits(limits) => Fits::This(limits),
+            _ => Fits::Not,
+        },
+    )
 }
 
 /// Processors that the agent of a host can have at once: under a quota of CPU time, fewer than it
 /// may use.
 pub(crate) fn usable_cpus(session: &Session) -> u32 {
-    match session.hello() {
-        Some(Report::Hello { cpus, .. }) => *cpus,
-        _ => 1,
-    }
+    session.hello().cpus
 }
 
 /// Threads of an engine that is kept to no processors, where so many are usable: half of them, as
@@ -308,10 +278,7 @@ pub(crate) fn kernels(own: u32, said: impl Iterator<Item = Option<String>>) -> V
 
 /// What the kernel of a host calls itself, where it says so.
 pub(crate) fn kernel_of(session: &Session) -> Option<String> {
-    match session.hello() {
-        Some(Report::Hello { kernel, .. }) => kernel.clone(),
-        _ => None,
-    }
+    session.hello().kernel.clone()
 }
 
 fn numbered(
@@ -332,22 +299,7 @@ fn numbered(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn a_load_needs_processors_and_may_lack_a_limit_on_files() {
-        let of = |limits: Value| Allowed::of(&limits).map(|it| (it.cpus, it.open_files));
-        let files = json!({ "soft": 64, "hard": 4096 });
-        let limited = of(json!({ "cpus": [0, 2], "open_files": files }));
-        assert_eq!(limited, Some((vec![0, 2], Some(4096))));
-        let files = json!({ "soft": 64, "hard": null });
-        let unlimited = of(json!({ "cpus": [1], "open_files": files }));
-        assert_eq!(unlimited, Some((vec![1], None)));
-        assert_eq!(of(json!({ "open_files": files })), None);
-        assert_eq!(of(Value::Null), None);
-    }
 
     /// None of them would end if the second began after the first.
     #[test]

@@ -277,18 +277,24 @@ impl Bodies {
 }
 
 /// The one server that all URLs must be of.
-struct Server<'a> {
-    to: ConnectTo<'a>,
+struct Server {
+    to: ConnectTo,
     first: Option<Target>,
 }
 
-impl<'a> Server<'a> {
-    fn of(flags: &'a LoadFlags) -> Self {
-        let to = match (&flags.way.connect_to, &flags.way.unix_socket) {
-            (Some(host), _) => ConnectTo::Host(host),
-            (None, Some(path)) => ConnectTo::Unix(path),
-            (None, None) => ConnectTo::Url,
-        };
+/// Where connections lead, as flags say it.
+pub(in super::super) fn connect_to(host: Option<&str>, unix_socket: Option<&Path>) -> ConnectTo {
+    match (host, unix_socket) {
+        (Some(host), _) => ConnectTo::Host(host.to_owned()),
+        (None, Some(path)) => ConnectTo::Unix(path.to_owned()),
+        (None, None) => ConnectTo::Url,
+    }
+}
+
+impl Server {
+    fn of(flags: &LoadFlags) -> Self {
+        let way = &flags.way;
+        let to = connect_to(way.connect_to.as_deref(), way.unix_socket.as_deref());
         Self { to, first: None }
     }
 
@@ -297,7 +303,7 @@ impl<'a> Server<'a> {
         let said = |error: TargetError| error.to_string();
         let url = address::url(&joined_placeholders(text))?;
         let Some(first) = &self.first else {
-            let target = Target::resolve(&url, self.to).map_err(said)?;
+            let target = Target::resolve(&url, &self.to).map_err(said)?;
             self.first = Some(target.clone());
             return Ok(target);
         };

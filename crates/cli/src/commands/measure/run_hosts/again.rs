@@ -91,7 +91,7 @@ mod tests {
     fn a_generator_whose_session_has_ended_is_reached_again_before_the_next_load() {
         let folder = tempfile::tempdir().unwrap();
         let own = Own::find().unwrap();
-        let place = scripts::host_that_ends(folder.path(), &own, &[]);
+        let place = scripts::host_that_ends(folder.path(), &own, None);
         let home = Place {
             name: "home".to_owned(),
             way: Way::Home,

@@ -4,8 +4,9 @@ use bakeoff_conduct::{Roles, RolesError, RolesHere};
 use bakeoff_hosts::Session;
 use bakeoff_plan::{Cpus, HostRoles, Pinning, Plan};
 
+use crate::commands::measure::agent::Limits;
 use crate::commands::measure::generators::Engine;
-use crate::commands::measure::hosts::{self, Allowed, Wanted};
+use crate::commands::measure::hosts::{self, Wanted};
 use crate::exit;
 
 /// The engines of these generators, in their order. Each may use what is `allowed` on its host.
@@ -14,13 +15,13 @@ use crate::exit;
 /// A host lacks a processor that the plan names.
 pub(super) fn of(
     sessions: &[Session],
-    allowed: &[Allowed],
+    allowed: &[Limits],
     wanted: &[Wanted],
     roles: &HostRoles,
     plan: &Plan,
 ) -> anyhow::Result<Vec<Engine>> {
     let proxied = plan.workloads.iter().any(|it| it.proxied);
-    let one = |((session, allowed), wanted): ((&Session, &Allowed), &Wanted)| {
+    let one = |((session, allowed), wanted): ((&Session, &Limits), &Wanted)| {
         let here = RolesHere {
             server: roles.server == wanted.entry,
             origin: roles.origin == wanted.entry && proxied,

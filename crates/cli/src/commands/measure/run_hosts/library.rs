@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use bakeoff_plan::{Plan, ServerChoice};
-use bakeoff_record::read_regular;
+use bakeoff_record::{FileBytes, read_regular};
 
 use crate::exit;
 
@@ -13,21 +13,21 @@ const FILES_MAX: usize = 1000;
 const BYTES_MAX: u64 = 16 << 20;
 const DEPTH_MAX: usize = 8;
 
-/// Names below the folder of servers, and what the files hold, of all servers that the plan's
+/// The files, by their names below the folder of servers, of all servers that the plan's
 /// contenders run and that are in `folder`.
 pub(super) fn files(
     plan: &Plan,
     folder: Option<&Path>,
-) -> anyhow::Result<(Vec<String>, Vec<Vec<u8>>)> {
+) -> anyhow::Result<Vec<(String, FileBytes)>> {
     let Some(folder) = folder else {
-        return Ok(Default::default());
+        return Ok(Vec::new());
     };
     let wanted = plan.contenders.iter().filter_map(|it| match &it.server {
         ServerChoice::Program { server, .. } => Some(server.as_str()),
         _ => None,
     });
     let wanted: BTreeSet<&str> = wanted.collect();
-    let (mut names, mut files) = (Vec::new(), Vec::new());
+    let mut files = Vec::new();
     let mut left = BYTES_MAX;
     let own = wanted.into_iter().map(|name| folder.join(name));
     let mut folders: Vec<_> = own
@@ -49,16 +49,15 @@ pub(super) fn files(
                 continue;
             }
             let name = path.strip_prefix(folder).ok().and_then(Path::to_str);
-            let Some(name) = name.filter(|_| names.len() < FILES_MAX) else {
+            let Some(name) = name.filter(|_| files.len() < FILES_MAX) else {
                 return Err(too_much(folder));
             };
             let bytes = read_regular(&path, left).map_err(fail)?;
             left -= bytes.len() as u64;
-            names.push(name.to_owned());
-            files.push(bytes);
+            files.push((name.to_owned(), FileBytes(bytes)));
         }
     }
-    Ok((names, files))
+    Ok(files)
 }
 
 fn too_much(folder: &Path) -> anyhow::Error {

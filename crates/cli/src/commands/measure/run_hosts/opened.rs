@@ -14,8 +14,8 @@ use super::library;
 use super::own_folders;
 use super::stage::FarHost;
 use super::{Far, OWN_KERNEL, Shared};
-use crate::commands::measure::agent::SetUp;
-use crate::commands::measure::hosts::{self, Allowed, Wanted};
+use crate::commands::measure::agent::{Limits, SetUp};
+use crate::commands::measure::hosts::{self, Wanted};
 use crate::commands::measure::resumed::HostNames;
 use crate::commands::measure::run::not_asked;
 use crate::{exit, output};
@@ -25,8 +25,6 @@ pub(crate) struct Campaign<'a> {
     pub(crate) plan: &'a Plan,
     /// Folder of servers of the user's own.
     pub(crate) servers: Option<&'a Path>,
-    /// Folder at home for what belongs to it.
-    pub(crate) folder: &'a Path,
     /// Trials of the record that goes on.
     pub(crate) earlier: &'a [TrialRecord],
     /// Whether the record may hold addresses of hosts.
@@ -63,18 +61,17 @@ impl Far {
         for (wanted, session) in far.iter().zip(of_stages) {
             hosts::addresses::add_of(&mut addresses, &session);
             said.push((wanted.place.name.clone(), hosts::kernel_of(&session)));
-            let at = (wanted.place.clone(), session);
-            stages.push((at, stage_of(wanted, &hosts, campaign)?));
+            let stage = stage_of(wanted, &hosts, campaign)?;
+            stages.push((wanted.place.clone(), session, stage));
         }
-        let set_up = hosts::at_once(stages, |(at, stage)| {
-            let by = (own.clone(), owner.clone());
-            FarHost::set_up(at, by, stage, campaign.folder.to_owned()).map(Arc::new)
+        let set_up = hosts::at_once(stages, |(place, session, stage)| {
+            FarHost::set_up(place, session, own.clone(), owner.clone(), stage).map(Arc::new)
         });
         let set_up = set_up.into_iter().collect::<Result<Vec<_>, _>>();
         let set_up = set_up.map_err(not_asked)?;
         let named = |name: &str| set_up.iter().find(|host| host.place.name == name).cloned();
-        let allowed = hosts::at_once(&mut sessions, Allowed::on).into_iter();
-        let allowed: Result<Vec<Allowed>, _> = allowed.collect();
+        let allowed = hosts::at_once(&mut sessions, hosts::limits).into_iter();
+        let allowed: Result<Vec<Limits>, _> = allowed.collect();
         let allowed = allowed.map_err(exit::not_valid)?;
         let engines = engines::of(&sessions, &allowed, &wanted, roles, campaign.plan)?;
         for session in &sessions {
@@ -101,7 +98,7 @@ impl Far {
                 addresses: (!campaign.shows_addresses).then_some(addresses),
                 server: server.place,
                 origin: origin.place,
-                open_files: allowed.iter().map(|it| it.open_files).collect(),
+                open_files: allowed.iter().map(|it| it.open_files.hard).collect(),
             }),
         })
     }
@@ -186,11 +183,7 @@ fn all_sessions(
 }
 
 /// What a host with servers is set up with.
-fn stage_of(
-    wanted: &Wanted,
-    hosts: &Hosts,
-    campaign: &Campaign<'_>,
-) -> anyhow::Result<(SetUp, Vec<Vec<u8>>)> {
+fn stage_of(wanted: &Wanted, hosts: &Hosts, campaign: &Campaign<'_>) -> anyhow::Result<SetUp> {
     let name = &wanted.entry;
     let text = wanted.address.as_deref();
     let (address, names) = match text {
@@ -204,18 +197,12 @@ fn stage_of(
         }
     };
     let has_servers = hosts.roles.server == *name;
-    let (library, mut files) = if has_servers {
-        library::files(campaign.plan, campaign.servers)?
-    } else {
-        Default::default()
-    };
-    let mut own = Vec::new();
+    let (mut library, mut own) = (Vec::new(), Vec::new());
     if has_servers {
-        let (folders, their_files) = own_folders::of(campaign.plan, campaign.servers, name)?;
-        own = folders;
-        files.extend(their_files);
+        library = library::files(campaign.plan, campaign.servers)?;
+        own = own_folders::of(campaign.plan, campaign.servers, name)?;
     }
-    let set_up = SetUp {
+    Ok(SetUp {
         address,
         names,
         pinning: campaign.plan.pinning.clone(),
@@ -227,8 +214,7 @@ fn stage_of(
         seed: campaign.plan.seed,
         library,
         own,
-    };
-    Ok((set_up, files))
+    })
 }
 
 /// Where servers of this machine listen.

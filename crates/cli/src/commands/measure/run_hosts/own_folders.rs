@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{ConfigSource, Plan, ServerChoice};
 use bakeoff_record::read_regular;
-use bakeoff_stage::{Along, Leads, Servers};
+use bakeoff_stage::{Along, AlongFile, Servers};
 
-use crate::commands::measure::agent::{OwnFile, OwnFolder};
+use crate::commands::measure::agent::OwnFolder;
 use crate::{exit, output};
 
 /// Bytes of all files of a plan's configurations.
@@ -20,7 +20,7 @@ pub(super) fn of(
     plan: &Plan,
     servers: Option<&Path>,
     host: &str,
-) -> anyhow::Result<(Vec<OwnFolder>, Vec<Vec<u8>>)> {
+) -> anyhow::Result<Vec<OwnFolder>> {
     let servers = Servers::new(servers.map(Path::to_owned));
     let mut found: BTreeMap<&Path, Along> = BTreeMap::new();
     for contender in &plan.contenders {
@@ -52,16 +52,13 @@ pub(super) fn of(
             BYTES_MAX >> 20
         )));
     }
-    let (mut folders, mut files) = sent(found, host);
-    for (folder, bytes) in certificates(plan)? {
-        folders.push(folder);
-        files.push(bytes);
-    }
-    Ok((folders, files))
+    let mut folders = sent(found, host);
+    folders.extend(certificates(plan)?);
+    Ok(folders)
 }
 
 /// The certificates that clients show, and their keys: answers are asked for on that host, too.
-fn certificates(plan: &Plan) -> anyhow::Result<Vec<(OwnFolder, Vec<u8>)>> {
+fn certificates(plan: &Plan) -> anyhow::Result<Vec<OwnFolder>> {
     let shown = plan.workloads.iter();
     let shown = shown.filter_map(|it| it.client.certificate.as_ref());
     let paths: BTreeSet<&Path> = shown.flat_map(|it| [&*it.chain, &*it.key]).collect();
@@ -69,51 +66,39 @@ fn certificates(plan: &Plan) -> anyhow::Result<Vec<(OwnFolder, Vec<u8>)>> {
         let bytes = read_regular(path, PEM_BYTES_MAX);
         let bytes = bytes
             .map_err(|cause| exit::usage(format!("failed to read {}: {cause}", path.display())))?;
-        let file = OwnFile {
-            below: path.file_name().map(PathBuf::from).unwrap_or_default(),
+        let file = AlongFile {
+            bytes,
             mode: 0o600,
             is_text: false,
         };
-        let folder = OwnFolder {
+        let below = path.file_name().map(PathBuf::from).unwrap_or_default();
+        let along = Along {
             folder: path.parent().map(Path::to_owned).unwrap_or_default(),
-            configs: BTreeMap::new(),
-            files: vec![file],
-            leads: Leads::default(),
-            elsewhere: BTreeSet::new(),
+            files: [(below, file)].into(),
+            ..Along::default()
         };
-        Ok((folder, bytes))
+        let configs = BTreeMap::new();
+        Ok(OwnFolder { configs, along })
     });
     sent.collect()
 }
 
 /// As they are sent, those of one folder together.
-fn sent(found: BTreeMap<&Path, Along>, host: &str) -> (Vec<OwnFolder>, Vec<Vec<u8>>) {
-    let mut folders: BTreeMap<PathBuf, (Along, BTreeMap<PathBuf, PathBuf>)> = BTreeMap::new();
+fn sent(found: BTreeMap<&Path, Along>, host: &str) -> Vec<OwnFolder> {
+    let mut folders: BTreeMap<PathBuf, OwnFolder> = BTreeMap::new();
     for (path, along) in found {
-        let known = folders.entry(along.folder.clone()).or_default();
-        known.1.insert(path.to_owned(), along.main.clone());
-        known.0.add(along);
-    }
-    let (mut sent, mut bytes) = (Vec::new(), Vec::new());
-    for (folder, (along, configs)) in folders {
-        tell(&along, host);
-        let files = along.files.into_iter().map(|(below, file)| {
-            bytes.push(file.bytes);
-            OwnFile {
-                below,
-                mode: file.mode,
-                is_text: file.is_text,
-            }
+        let known = folders.entry(along.folder.clone());
+        let known = known.or_insert_with(|| OwnFolder {
+            configs: BTreeMap::new(),
+            along: Along::default(),
         });
-        sent.push(OwnFolder {
-            folder,
-            configs,
-            files: files.collect(),
-            leads: along.leads,
-            elsewhere: along.elsewhere,
-        });
+        known.configs.insert(path.to_owned(), along.main.clone());
+        known.along.add(along);
     }
-    (sent, bytes)
+    let folders = folders.into_values();
+    folders
+        .inspect(|folder| tell(&folder.along, host))
+        .collect()
 }
 
 /// Says what goes to a host, and what does not.

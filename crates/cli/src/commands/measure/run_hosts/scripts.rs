@@ -3,22 +3,20 @@
 use std::fs;
 use std::path::Path;
 
-use bakeoff_hosts::{Frame, Greeting, Own, Place, Report, Way, write_frame};
+use bakeoff_hosts::{Frame, Greeting, Hello, Own, Place, Report, Way, write_frame};
+
+use crate::commands::measure::agent::Answer;
 
 /// A host whose first agent ends when it has been asked for something; every later one says `more`
 /// behind its `hello` and lives on. Both greet as this program. Each start leaves a line in
 /// `starts`.
-pub(super) fn host_that_ends(folder: &Path, own: &Own, more: &[Report]) -> Place {
-    let hello = Report::Hello {
-        cpus: 2,
-        address: None,
-        addresses: Vec::new(),
-        kernel: None,
-        unlocked: None,
-    };
-    fs::write(folder.join("first"), said(own, &[&hello])).expect("a file");
-    let all: Vec<&Report> = std::iter::once(&hello).chain(more).collect();
-    fs::write(folder.join("later"), said(own, &all)).expect("a file");
+pub(super) fn host_that_ends(folder: &Path, own: &Own, more: Option<&Answer>) -> Place {
+    let hello = framed(&Report::Hello(Hello::default()));
+    let first = [greeted(own), hello].concat();
+    fs::write(folder.join("first"), &first).expect("a file");
+    let more = more.map(|it| written(&Frame::Raw(serde_json::to_vec(it).expect("JSON"))));
+    let later = [first, more.unwrap_or_default()].concat();
+    fs::write(folder.join("later"), later).expect("a file");
     fs::write(folder.join("alive"), framed(&Report::Taking)).expect("a file");
     // The shell keeps its output open, whose end is that of the session. It answers no pings, and
     // says otherwise that it lives. The last word is the program, which is left out.
@@ -41,22 +39,21 @@ pub(super) fn starts(folder: &Path) -> usize {
     starts.lines().count()
 }
 
-fn said(own: &Own, reports: &[&Report]) -> Vec<u8> {
+fn greeted(own: &Own) -> Vec<u8> {
     let greeting = Greeting {
         version: "0.1.0".to_owned(),
         digest: own.digest,
         arch: std::env::consts::ARCH.to_owned(),
     };
-    let mut bytes = format!("{greeting}\n").into_bytes();
-    for report in reports {
-        bytes.extend(framed(report));
-    }
-    bytes
+    format!("{greeting}\n").into_bytes()
 }
 
 fn framed(report: &Report) -> Vec<u8> {
-    let frame = Frame::Json(serde_json::to_vec(report).expect("JSON"));
+    written(&Frame::Json(serde_json::to_vec(report).expect("JSON")))
+}
+
+fn written(frame: &Frame) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write_frame(&mut bytes, &frame, || {}).expect("room");
+    write_frame(&mut bytes, frame, || {}).expect("room");
     bytes
 }

@@ -4,25 +4,21 @@
 //! that ran on it has failed and is not repeated here.
 
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bakeoff_conduct::{Programs, SiteError};
-use bakeoff_hosts::{
-    ClockOffset, HostError, Order, Own, Patience, Place, Report, Session, monotonic_ns, open,
-};
+use bakeoff_hosts::{ClockOffset, Fits, HostError, Own, Place, Session, open};
 use bakeoff_plan::Plan;
-use bakeoff_record::{LostHost, Step, TrialEnd};
+use bakeoff_record::{FileBytes, LostHost, Step, TrialEnd};
 use bakeoff_stage::host;
 
 use super::again;
-use crate::commands::measure::agent::{Of, SetUp, StageFacts, StageOrder, StageReport};
+use crate::commands::measure::agent::{Answer, Ask, SetUp, StageFacts};
 
 /// What setting up a stage may take.
 pub(super) const SET_UP_WITHIN: Duration = Duration::from_secs(30);
-/// Between two looks at whether somebody wants to stop.
-const LOOK_PERIOD: Duration = Duration::from_millis(100);
 /// What is taken at once of what nobody has asked for.
 const HEARD_MAX: u32 = 64;
 
@@ -31,11 +27,8 @@ pub(super) struct FarHost {
     pub(super) place: Place,
     own: Own,
     owner: String,
-    set_up: SetUp,
-    /// Files of servers and configurations of the user's own.
-    files: Vec<Vec<u8>>,
-    /// Folder at home for certificates.
-    pub(super) folder: PathBuf,
+    /// How it is set up.
+    set_up: Ask,
     state: Mutex<State>,
 }
 
@@ -46,7 +39,7 @@ struct State {
     session: Option<Session>,
     facts: Option<StageFacts>,
     /// For a stage that is set up again.
-    programs: Option<(Plan, Programs)>,
+    programs: Option<Ask>,
     /// Status and last words of a server that ended by itself.
     died: Option<(String, String)>,
     /// Why it was given up in this trial.
@@ -102,9 +95,6 @@ impl Gone {
     }
 }
 
-/// An answer of a stage and its files.
-pub(super) type Answer = (StageReport, Vec<Vec<u8>>);
-
 impl std::fmt::Debug for FarHost {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(&self.place.name)
@@ -114,18 +104,17 @@ impl std::fmt::Debug for FarHost {
 impl FarHost {
     /// Sets up a stage over a session that was opened for it.
     pub(super) fn set_up(
-        (place, session): (Place, Session),
-        (own, owner): (Own, String),
-        (set_up, files): (SetUp, Vec<Vec<u8>>),
-        folder: PathBuf,
+        place: Place,
+        session: Session,
+        own: Own,
+        owner: String,
+        set_up: SetUp,
     ) -> Result<Self, SiteError> {
         let host = Self {
             place,
             own,
             owner,
-            set_up,
-            files,
-            folder,
+            set_up: Ask::SetUp(Box::new(set_up)),
             state: Mutex::default(),
         };
         let mut state = host.state();
@@ -140,30 +129,27 @@ impl FarHost {
     }
 
     fn set_up_again(&self, state: &mut State) -> Result<(), SiteError> {
-        let order = StageOrder::SetUp(Box::new(self.set_up.clone()));
-        let asked = state.ask(&order, &self.files, SET_UP_WITHIN, &mut |_| {});
-        match asked.map_err(lost)?.0 {
-            StageReport::Ready(facts) => state.facts = Some(*facts),
+        let asked = state.ask(&self.set_up, SET_UP_WITHIN, &mut |_| {});
+        match asked.map_err(lost)? {
+            Answer::SetUp(facts) => state.facts = Some(*facts),
             other => return Err(self.other(&other)),
         }
-        let Some((plan, before)) = state.programs.clone() else {
+        let Some(programs) = state.programs.clone() else {
             return Ok(());
         };
-        let plan = Box::new(plan);
-        let order = StageOrder::Programs { plan, before };
-        let asked = state.ask(&order, &[], SET_UP_WITHIN, &mut |_| {});
-        match asked.map_err(lost)?.0 {
-            StageReport::Programs(_) => Ok(()),
+        let asked = state.ask(&programs, SET_UP_WITHIN, &mut |_| {});
+        match asked.map_err(lost)? {
+            Answer::Programs(_) => Ok(()),
             other => Err(self.other(&other)),
         }
     }
 
     /// What was said in place of the answer.
-    pub(super) fn other(&self, report: &StageReport) -> SiteError {
+    pub(super) fn other(&self, answer: &Answer) -> SiteError {
         let name = &self.place.name;
-        match report {
-            StageReport::Refused(why) => SiteError::Refused(format!("host {name}: {why}")),
-            StageReport::Cannot(why) | StageReport::FullDisk(why) => {
+        match answer {
+            Answer::Refused(why) => SiteError::Refused(format!("host {name}: {why}")),
+            Answer::Cannot(why) | Answer::FullDisk(why) => {
                 SiteError::Lost(format!("host {name} failed to {why}"))
             }
             _ => SiteError::Lost(format!("host {name} gave another answer than expected")),
@@ -193,13 +179,14 @@ impl FarHost {
 
     /// Fixes programs, and keeps them for a stage that is set up again.
     pub(super) fn fix_programs(&self, plan: &Plan, before: Programs) -> Result<(), SiteError> {
-        let order = StageOrder::Programs {
-            plan: Box::new(plan.clone()),
+        let plan = Box::new(plan.clone());
+        let asked = |before| Ask::Programs {
+            plan: plan.clone(),
             before,
         };
-        match self.ask(&order, SET_UP_WITHIN).map_err(lost)?.0 {
-            StageReport::Programs(fixed) => {
-                self.state().programs = Some((plan.clone(), fixed));
+        match self.ask(&asked(before), SET_UP_WITHIN).map_err(lost)? {
+            Answer::Programs(fixed) => {
+                self.state().programs = Some(asked(fixed));
                 Ok(())
             }
             other => Err(self.other(&other)),
@@ -245,24 +232,18 @@ impl FarHost {
     }
 
     /// Says something to the stage, and waits for the answer.
-    pub(super) fn ask(&self, order: &StageOrder, within: Duration) -> Result<Answer, Gone> {
-        self.state().ask(order, &[], within, &mut |_| {})
+    pub(super) fn ask(&self, ask: &Ask, within: Duration) -> Result<Answer, Gone> {
+        self.state().ask(ask, within, &mut |_| {})
     }
 
     /// The same for a start, whose steps are passed on.
     pub(super) fn ask_for_start(
         &self,
-        order: &StageOrder,
+        start: &Ask,
         within: Duration,
         step: &mut dyn FnMut(Step),
     ) -> Result<Answer, Gone> {
-        self.state().ask(order, &[], within, step)
-    }
-
-    /// The same of the contestant that runs.
-    pub(super) fn ask_of(&self, of: Of, within: Duration) -> Result<StageReport, Gone> {
-        let answer = self.ask(&StageOrder::OfContestant(of), within)?;
-        Ok(answer.0)
+        self.state().ask(start, within, step)
     }
 
     /// The host's clock against that of home.
@@ -319,40 +300,28 @@ impl State {
 
     fn ask(
         &mut self,
-        order: &StageOrder,
-        files: &[Vec<u8>],
+        ask: &Ask,
         within: Duration,
         step: &mut dyn FnMut(Step),
     ) -> Result<Answer, Gone> {
         let mut died = None;
-        let can_wait = !matches!(order, StageOrder::OfContestant(_));
+        let can_wait = !matches!(ask, Ask::Contestant(_) | Ask::Sampled { .. } | Ask::Stop);
         let answer = self.of_session(|session| {
-            let value = serde_json::to_value(order);
-            session.send(&Order::Stage {
-                order: value.map_err(|error| session.confused(&error.to_string()))?,
-                files: u32::try_from(files.len()).unwrap_or(u32::MAX),
+            session.ask(ask)?;
+            // The end of the session ends whatever it is at.
+            let goes_on = || !(can_wait && host::is_interrupted());
+            let answer = session.expect("answer", within, &goes_on, |answer| match answer {
+                Answer::Step(begun) => {
+                    step(begun);
+                    Fits::Before
+                }
+                Answer::Died { status, log_tail } => {
+                    died = Some((status, log_tail));
+                    Fits::Before
+                }
+                answer => Fits::This(answer),
             })?;
-            for file in files {
-                session.send_file(file.clone())?;
-            }
-            let patience = Patience::new(within, monotonic_ns());
-            loop {
-                match next(session)? {
-                    Some((StageReport::Step(begun), _)) => step(begun),
-                    Some((StageReport::Died { status, log_tail }, _)) => {
-                        died = Some((status, log_tail));
-                    }
-                    Some(answer) => return Ok(answer),
-                    None => {}
-                }
-                // The end of the session ends whatever it is at.
-                if can_wait && host::is_interrupted() {
-                    return Err(session.late("answer before it was interrupted", within));
-                }
-                if session.is_over(patience) {
-                    return Err(session.late("answer", within));
-                }
-            }
+            answer.ok_or_else(|| session.late("answer before it was interrupted", within))
         });
         if died.is_some() {
             self.died = died;
@@ -375,10 +344,10 @@ impl State {
         if self.session.is_some() {
             let _ = self.of_session(|session| {
                 for _ in 0..HEARD_MAX {
-                    let Some(parcel) = session.receive_parcel(Duration::ZERO)? else {
+                    let Some(answer) = session.answer(Duration::ZERO)? else {
                         break;
                     };
-                    if let (StageReport::Died { status, log_tail }, _) = read(session, parcel)? {
+                    if let Answer::Died { status, log_tail } = answer {
                         died = Some((status, log_tail));
                     }
                 }
@@ -391,29 +360,9 @@ impl State {
     }
 }
 
-/// What the stage says next; `None` if it says nothing for a moment.
-fn next(session: &mut Session) -> Result<Option<Answer>, HostError> {
-    match session.receive_parcel(LOOK_PERIOD)? {
-        Some(parcel) => read(session, parcel).map(Some),
-        None => Ok(None),
-    }
-}
-
-fn read(session: &Session, parcel: bakeoff_hosts::Parcel) -> Result<Answer, HostError> {
-    match parcel.report {
-        Report::Staged { report, .. } => {
-            let report = serde_json::from_value(report)
-                .map_err(|error| session.confused(&format!("a bad answer: {error}")))?;
-            Ok((report, parcel.files))
-        }
-        Report::Refused { why, usage } => Err(session.refused(why, usage)),
-        _ => Err(session.confused("another answer")),
-    }
-}
-
 /// Writes what came of another host below a folder of the record.
-pub(super) fn keep(folder: &Path, names: &[String], files: &[Vec<u8>]) {
-    for (name, bytes) in names.iter().zip(files) {
+pub(super) fn keep(folder: &Path, logs: &[(String, FileBytes)]) {
+    for (name, bytes) in logs {
         let path = Path::new(name);
         if !crate::commands::measure::agent::is_plain(path, 8) {
             continue;
@@ -422,7 +371,7 @@ pub(super) fn keep(folder: &Path, names: &[String], files: &[Vec<u8>]) {
         let parent = path.parent().unwrap_or(folder);
         // The record of the trial holds what matters; a log that has no room is no failure.
         let _ = bakeoff_record::private_folder(parent)
-            .and_then(|()| bakeoff_record::replace_private(&path, bytes));
+            .and_then(|()| bakeoff_record::replace_private(&path, &bytes.0));
     }
 }
 
@@ -450,7 +399,7 @@ mod tests {
             place,
             own: Own::find().unwrap(),
             owner: "ada".to_owned(),
-            set_up: SetUp {
+            set_up: Ask::SetUp(Box::new(SetUp {
                 address: None,
                 names: Vec::new(),
                 pinning: Pinning::default(),
@@ -458,9 +407,7 @@ mod tests {
                 seed: 1,
                 library: Vec::new(),
                 own: Vec::new(),
-            },
-            files: Vec::new(),
-            folder: PathBuf::new(),
+            })),
             state: Mutex::default(),
         }
     }
@@ -476,12 +423,9 @@ mod tests {
                 ..bakeoff_probe::machine()
             }),
         };
-        let ready = Report::Staged {
-            report: serde_json::to_value(StageReport::Ready(Box::new(facts))).unwrap(),
-            files: 0,
-        };
+        let ready = Answer::SetUp(Box::new(facts));
         let own = Own::find().unwrap();
-        let host = host_at(scripts::host_that_ends(folder.path(), &own, &[ready]));
+        let host = host_at(scripts::host_that_ends(folder.path(), &own, Some(&ready)));
         host.state().session = Some(open(&host.place, &own, "ada").unwrap());
         host.begin().unwrap();
         assert_eq!(scripts::starts(folder.path()), 2);
