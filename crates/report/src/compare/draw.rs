@@ -40,7 +40,11 @@ pub(super) fn answer(compare: &Compare) -> String {
     match compare.ruling {
         Ruling::Shown => format!("{second} against {first}; there is no gate"),
         Ruling::Passed => format!(
-            "passed: {second} is not worse than {first} by {}",
+            "passed: {second} {} not worse than {first} by {}",
+            match compare.second.contenders.len() {
+                1 => "is",
+                _ => "are",
+            },
             match all {
                 1 => "the gate".to_owned(),
                 _ => format!("any of {}", counted(all, "gate")),
