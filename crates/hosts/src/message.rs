@@ -69,6 +69,16 @@ pub struct Hello {
     pub unlocked: Option<String>,
 }
 
+/// What an answer is to whoever waits for one.
+pub enum Fits<T> {
+    /// What is waited for.
+    This(T),
+    /// Something that may come before it.
+    Before,
+    /// None that belongs here.
+    Not,
+}
+
 impl Order {
     pub(crate) fn frame(&self) -> serde_json::Result<Frame> {
         serde_json::to_vec(self).map(Frame::Json)

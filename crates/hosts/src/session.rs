@@ -7,8 +7,8 @@
 //! pinging thread: a ping each second; after 10 s of silence it ends the child
 //! ```
 //!
-//! The session does not look into asks and answers, and does not reconnect: a session that has ended
-//! stays ended.
+//! The session does not look into asks and answers, and does not reconnect: a session that has
+//! ended stays ended.
 
 mod child;
 
@@ -26,7 +26,7 @@ use crate::error::{Cause, HostError, cause_of_end};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameReader, write_frame};
 use crate::greeting::{Greeting, GreetingError, GreetingReader};
 use crate::lease::{Lease, SILENCE_MAX};
-use crate::message::{Hello, Order, Report};
+use crate::message::{Fits, Hello, Order, Report};
 use crate::patience::{Coming, Patience};
 use crate::start::Own;
 use crate::way::Place;
@@ -111,16 +111,6 @@ pub struct Session {
     hello: Hello,
 }
 
-/// What an answer is to who waits for one.
-pub enum Fits<T> {
-    /// What is waited for.
-    This(T),
-    /// Something that may come before it.
-    Before,
-    /// None that belongs here.
-    Not,
-}
-
 impl Session {
     /// Starts the agent and waits for its greeting.
     pub(crate) fn begin(place: &Place, own: &Own) -> Result<Begun, Cause> {
@@ -190,11 +180,6 @@ impl Session {
         &self.hello
     }
 
-    /// Number of the child process at home that leads to the host.
-    pub fn child_id(&self) -> u32 {
-        lock(&self.shared.child).id()
-    }
-
     /// Asks the agent something.
     ///
     /// # Errors
@@ -228,19 +213,8 @@ impl Session {
         &mut self,
         within: Duration,
     ) -> Result<Option<A>, HostError> {
-        match self.receive(within)? {
-            Some(report) => self.answer_in(report).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn answer_in<A: DeserializeOwned>(&self, report: Report) -> Result<A, HostError> {
-        match report {
-            Report::Answer(bytes) => serde_json::from_slice(&bytes)
-                .map_err(|error| self.confused(&format!("a bad answer: {error}"))),
-            Report::Refused { why, usage } => Err(self.refused(why, usage)),
-            _ => Err(self.confused("another answer")),
-        }
+        let report = self.receive(within)?;
+        report.map(|report| answer_in(self, report)).transpose()
     }
 
     fn receive(&mut self, within: Duration) -> Result<Option<Report>, HostError> {
@@ -277,16 +251,11 @@ impl Session {
             owner: owner.to_owned(),
         };
         self.send(hello.frame())?;
-        let said = self.wait(
-            "say hello",
-            HELLO_WITHIN,
-            &|| true,
-            |session, report| match report {
-                Report::Hello(hello) => Ok(Some(hello)),
-                Report::Refused { why, usage } => Err(session.refused(why, usage)),
-                _ => Err(session.confused("another answer")),
-            },
-        )?;
+        let read = |session: &Self, report| match report {
+            Report::Hello(hello) => Ok(Some(hello)),
+            other => answer_in(session, other).map(|()| None),
+        };
+        let said = self.wait("say hello", HELLO_WITHIN, &|| true, read)?;
         self.hello = said.unwrap_or_default();
         Ok(())
     }
@@ -321,7 +290,7 @@ impl Session {
         mut fits: impl FnMut(A) -> Fits<T>,
     ) -> Result<Option<T>, HostError> {
         self.wait(what, within, goes_on, |session, report| {
-            match fits(session.answer_in(report)?) {
+            match fits(answer_in(session, report)?) {
                 Fits::This(answer) => Ok(Some(answer)),
                 Fits::Before => Ok(None),
                 Fits::Not => Err(session.confused("another answer")),
@@ -369,10 +338,8 @@ impl Session {
     /// # Errors
     /// The session has ended, or nothing came.
     pub fn check(&mut self) -> Result<(), HostError> {
-        match self.exchange()? {
-            Some(_) => Ok(()),
-            None => Err(self.late("answer a ping", EXCHANGE_WITHIN)),
-        }
+        let answered = self.exchange()?.map(drop);
+        answered.ok_or_else(|| self.late("answer a ping", EXCHANGE_WITHIN))
     }
 
     /// One ping, and its answer if that comes in time.
@@ -484,6 +451,15 @@ impl Drop for Session {
         if child.ended_within(END_WITHIN).is_none() {
             child.kill();
         }
+    }
+}
+
+fn answer_in<A: DeserializeOwned>(session: &Session, report: Report) -> Result<A, HostError> {
+    match report {
+        Report::Answer(bytes) => serde_json::from_slice(&bytes)
+            .map_err(|error| session.confused(&format!("a bad answer: {error}"))),
+        Report::Refused { why, usage } => Err(session.refused(why, usage)),
+        _ => Err(session.confused("another answer")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The commands that measure, and those for the machine that they need, with a module for each; and
-//! what several of them share: `confirm`, `ending`, `findings`, `first`, `gated`, `generators`,
-//! `load_together`, `made`, `own_file`, `plan_notes`, `resumed`, `run_hosts`, `saved_plan` and
-//! `sent`.
+//! what several of them share: `confirm`, `destination`, `ending`, `findings`, `first`, `gated`,
+//! `generators`, `load_together`, `made`, `own_file`, `plan_notes`, `resumed`, `run_hosts`,
+//! `saved_plan` and `sent`.
 //!
 //! They start, load and observe programs by what Linux has. `elsewhere.rs` takes the place of this
 //! module on other systems.
@@ -9,6 +9,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
+use bakeoff_conduct::SiteError;
 use bakeoff_plan::repeated_header;
 use bakeoff_report::Redaction;
 
@@ -19,6 +20,7 @@ mod agent;
 mod clean;
 mod confirm;
 mod debug;
+mod destination;
 mod doctor;
 mod ending;
 mod faulty;
@@ -100,6 +102,14 @@ pub(super) fn on_machine(command: MachineCommand) -> anyhow::Result<u8> {
 /// Ends and removes what bakeoffs that were killed have left.
 pub(super) fn end_leftovers() {
     run_folder::clean();
+}
+
+/// The exit of a site that did not do what it was asked before the first trial.
+fn not_asked(error: SiteError) -> anyhow::Error {
+    match error {
+        SiteError::Refused(why) => exit::usage(why),
+        SiteError::Lost(why) => exit::not_valid(why),
+    }
 }
 
 /// A stage's error with the server's own message below it. The user can fix what the server rejects

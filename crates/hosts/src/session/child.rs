@@ -55,10 +55,6 @@ impl Child {
         Ok(Self { process, errors })
     }
 
-    pub(crate) fn id(&self) -> u32 {
-        self.process.id()
-    }
-
     pub(crate) fn take_input(&mut self) -> Option<ChildStdin> {
         self.process.stdin.take()
     }

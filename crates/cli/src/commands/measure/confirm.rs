@@ -8,7 +8,6 @@ use bakeoff_record::{CONFIRM_FOLDER, Machine, Record, RecordFolder, TrialRecord}
 use bakeoff_report::Redaction;
 
 use super::places::Places;
-use super::run::Destination;
 use crate::commands::folder_error;
 use crate::display::{Display, LineFor, spoken};
 use crate::interrupt::Interrupt;
@@ -18,17 +17,14 @@ use crate::{exit, output};
 /// Experiments of a campaign, at the most: each takes eighteen trials.
 const EXPERIMENTS_MAX: usize = 12;
 
-/// Puts each suspected bottleneck of the record at `path` to the test once its rounds are complete,
-/// in a record within it, where flags ask for that.
-pub(super) fn after(
-    end: CampaignEnd,
+/// Puts each suspected bottleneck of the record at `path`, whose rounds are complete, to the test,
+/// in a record within it.
+pub(super) fn carry_out(
     path: &Path,
     places: &mut Places,
-    (destination, interrupt, redaction): (&Destination, &Interrupt, Redaction),
+    interrupt: &Interrupt,
+    redaction: Redaction,
 ) -> anyhow::Result<CampaignEnd> {
-    if end != CampaignEnd::Complete || !destination.confirm {
-        return Ok(end);
-    }
     let record = Record::read(path).map_err(folder_error)?;
     let plan = record.plan.clone();
     let suspicions = suspicions(&record);

@@ -1,30 +1,44 @@
 //! How a campaign ends: its exit code, and in the last line why it is no valid measurement.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use bakeoff_report::Report;
+use bakeoff_record::shell_path;
+use bakeoff_report::{FindReport, FoundRow, Report};
 
-use crate::commands::report;
+use crate::commands::report::{self, Drawn};
 use crate::flags::Format;
 use crate::{exit, output};
 
 /// The exit code of a campaign that was carried out to its end; where it is 4, the last line says
 /// why.
-pub(super) fn print(report: &Report, strict: bool, format: Format) -> u8 {
-    let said = why(report).or_else(|| report::no_answer(report));
-    let why = match (said, report::exit_code(report, strict)) {
-        (Some(why), _) => why,
-        (None, exit::NOT_VALID) if strict => "not every cell is valid, as --strict asks".to_owned(),
-        (None, exit::NOT_VALID) => {
-            "no rate, latency or CPU time of any contender can be relied on".to_owned()
-        }
-        (None, code) => match report::failures(report, format) {
-            Some(why) => why,
-            None => return code,
-        },
+pub(super) fn print(report: &Drawn, strict: bool, format: Format) -> u8 {
+    let why = match report {
+        Drawn::Rounds(report) => not_valid(report, strict, format),
+        Drawn::Search(report) => report.why_not_valid(strict),
+        Drawn::Overload(report) => report.why_not_valid(strict),
     };
-    output::note(&format!("not a valid measurement: {why}"));
-    exit::NOT_VALID
+    match why {
+        None => exit::DONE,
+        Some(why) => {
+            output::note(&format!("not a valid measurement: {why}"));
+            exit::NOT_VALID
+        }
+    }
+}
+
+/// Why rounds are no valid measurement.
+fn not_valid(found: &Report, strict: bool, format: Format) -> Option<String> {
+    why(found).or_else(|| report::no_answer(found)).or_else(|| {
+        match (report::exit_code(found, strict), strict) {
+            (exit::NOT_VALID, true) => Some("not every cell is valid, as --strict asks".to_owned()),
+            (exit::NOT_VALID, false) => {
+                let why = "no rate, latency or CPU time of any contender can be relied on";
+                Some(why.to_owned())
+            }
+            _ => report::failures(found, format),
+        }
+    })
 }
 
 /// Why nothing of it can be relied on; `None` where each contender gave right answers.
@@ -79,6 +93,26 @@ pub(super) fn no_answer<'n>(
         }
         _ => "no request ended in its window".to_owned(),
     }
+}
+
+/// What goes on with a search at `path`: with twice the time where time ended before its bounds
+/// were near enough and confirmed, and with the same where a contender ceased to run.
+/// `needed_again` is the flags that it takes besides. `None` where nothing is left.
+pub(super) fn longer(report: &FindReport, path: &Path, needed_again: &str) -> Option<String> {
+    let resume = format!("bakeoff find --resume {}", shell_path(path));
+    let mut rows = report.contenders.iter();
+    let Some(spent) = rows.find(|row| row.takes_more_time()) else {
+        let is_open = report.contenders.iter().any(FoundRow::is_unfinished);
+        return is_open.then(|| format!("{resume}{needed_again}"));
+    };
+    let search = &spent.goal.search;
+    // Its goals share the time of a contender at a workload.
+    let cells = report.contenders.iter();
+    let cells = cells.filter(|row| row.goal.search == *search);
+    let cells = cells.map(|row| ((&row.contender, &row.workload), row.behind.budget_s));
+    let cells: BTreeMap<_, _> = cells.collect();
+    let minutes = (cells.values().sum::<f64>() * 2.0 / 60.0).ceil().max(1.0);
+    Some(format!("{resume} --budget {minutes}m{needed_again}"))
 }
 
 #[cfg(test)]

@@ -3,13 +3,9 @@
 //! The arguments are those of a race; what is made of them is a plan whose rate is sought, which is
 //! carried out, recorded and continued like any other.
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 use bakeoff_plan::{Load, Overrides, Plan, RoundsAsked, Search, goals};
-use bakeoff_record::shell_path;
-use bakeoff_report::{FindReport, FoundRow};
 
 use super::made::Kind;
 use super::{made, race};
@@ -116,30 +112,4 @@ fn sought(flags: &FindFlags) -> Load {
     };
     let warmup = load.warmup.unwrap_or(usual(1_000, 500));
     Load::sought(search, trial, warmup)
-}
-
-/// How a search ends: 0, or 4 where it found nothing, and with `strict` where anything weakens it.
-/// In the last line why.
-pub(super) fn ending(report: &FindReport, strict: bool) -> u8 {
-    made::ending(report.why_not_valid(strict))
-}
-
-/// What goes on with a search at `path`: with twice the time where time ended before its bounds
-/// were near enough and confirmed, and with the same where a contender ceased to run.
-/// `needed_again` is the flags that it takes besides. `None` where nothing is left.
-pub(super) fn longer(report: &FindReport, path: &Path, needed_again: &str) -> Option<String> {
-    let resume = format!("bakeoff find --resume {}", shell_path(path));
-    let mut rows = report.contenders.iter();
-    let Some(spent) = rows.find(|row| row.takes_more_time()) else {
-        let is_open = report.contenders.iter().any(FoundRow::is_unfinished);
-        return is_open.then(|| format!("{resume}{needed_again}"));
-    };
-    let search = &spent.goal.search;
-    // Its goals share the time of a contender at a workload.
-    let cells = report.contenders.iter();
-    let cells = cells.filter(|row| row.goal.search == *search);
-    let cells = cells.map(|row| ((&row.contender, &row.workload), row.behind.budget_s));
-    let cells: BTreeMap<_, _> = cells.collect();
-    let minutes = (cells.values().sum::<f64>() * 2.0 / 60.0).ceil().max(1.0);
-    Some(format!("{resume} --budget {minutes}m{needed_again}"))
 }

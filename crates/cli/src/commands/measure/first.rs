@@ -7,7 +7,7 @@ use bakeoff_report::Redaction;
 use bakeoff_stage::host;
 
 use super::findings::print_wrong;
-use super::run::not_asked;
+use super::not_asked;
 use crate::exit;
 
 /// Asks each contender once and returns the plan with what was left open, which its notes say. Of

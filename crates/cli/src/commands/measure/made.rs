@@ -6,11 +6,13 @@ use std::path::Path;
 use bakeoff_plan::{Overrides, Plan};
 use bakeoff_record::shell_path;
 
+use super::destination::{Destination, default_folder};
 use super::race;
-use super::run::{Asked, Destination, campaign, default_folder, resume};
+use super::resumed::resume;
+use super::run::campaign;
+use crate::exit;
 use crate::flags::{OperandFlags, PinningFlags, SearchRecordFlags};
 use crate::library::Folder;
-use crate::{exit, output};
 
 /// What distinguishes the two commands.
 pub(super) struct Kind {
@@ -61,22 +63,17 @@ impl Kind {
         change(&mut plan);
         (self.announce)(&plan);
         let destination = Destination {
-            resume: Some(path.to_owned()),
+            record: Some(path.to_owned()),
             ..destination(flags)
         };
-        let asked = Asked {
-            plan,
-            resumed: Some((folder, record)),
-            answering_least: 1,
-            save_plan: None,
-        };
-        campaign(asked, library, &destination)
+        campaign(plan, Some((folder, record)), library, &destination)
     }
 }
 
 /// What is shown, wherever the record lies.
 fn destination(flags: &SearchRecordFlags) -> Destination {
     Destination {
+        answering_least: 1,
         far: flags.far.clone(),
         ..Destination::shown(flags.others, flags.format.into(), flags.full, flags.strict)
     }
@@ -111,16 +108,11 @@ fn begin(plan: Plan, flags: &SearchRecordFlags, library: &Folder) -> anyhow::Res
     let out = flags.out.clone().unwrap_or_else(|| default_folder(&plan));
     let destination = Destination {
         repeat: Some(out.join("plan.toml")),
-        out: Some(out),
+        record: Some(out),
+        save_plan: flags.save_plan.clone(),
         ..destination(flags)
     };
-    let asked = Asked {
-        plan,
-        resumed: None,
-        answering_least: 1,
-        save_plan: flags.save_plan.clone(),
-    };
-    campaign(asked, library, &destination)
+    campaign(plan, None, library, &destination)
 }
 
 /// The error of a record that cannot be continued so, because it holds none of `what`.
@@ -129,15 +121,4 @@ fn holds_none(path: &Path, what: &str) -> anyhow::Error {
     exit::usage(format!(
         "{shown} holds no {what}; continue it with `bakeoff run --resume {word}`"
     ))
-}
-
-/// How it ends: 0, or 4 with the reason in the last line.
-pub(super) fn ending(why_not_valid: Option<String>) -> u8 {
-    match why_not_valid {
-        None => exit::DONE,
-        Some(why) => {
-            output::note(&format!("not a valid measurement: {why}"));
-            exit::NOT_VALID
-        }
-    }
 }

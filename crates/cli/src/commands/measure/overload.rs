@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bakeoff_load::check_clients;
 use bakeoff_plan::{Load, Overload, Overrides, Plan, RoundsAsked};
-use bakeoff_report::{OverloadReport, share};
+use bakeoff_report::share;
 
 use super::made::Kind;
 use super::{made, race};
@@ -124,12 +124,6 @@ fn usual_patience(step: Duration, steps: &[f64]) -> Duration {
     let last = steps.last().copied().unwrap_or(0.0);
     let free = (1.0 - last).clamp(FREE_LEAST, 1.0);
     PATIENCE.min(step.mul_f64(PATIENCE_OF_STEP * free))
-}
-
-/// How an overload ends: 0, or 4 where a contender was not measured, and with `strict` where
-/// something cannot be said. In the last line why.
-pub(super) fn ending(report: &OverloadReport, strict: bool) -> u8 {
-    made::ending(report.why_not_valid(strict))
 }
 
 #[cfg(test)]

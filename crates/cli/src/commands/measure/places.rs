@@ -6,10 +6,10 @@ use bakeoff_conduct::{Finding, Generators, Here, Invented, Roles, Site};
 use bakeoff_plan::Plan;
 use bakeoff_record::{MACHINE_SCHEMA, Machine, TrialRecord};
 
-use super::invented;
-use super::run::{Destination, not_asked};
 use super::run_hosts::{Campaign, Far};
+use super::{invented, not_asked};
 use crate::exit;
+use crate::flags::FarFlags;
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
 use crate::run_folder::RunFolder;
@@ -28,10 +28,12 @@ pub(super) struct Places {
 impl Places {
     /// Those that flags ask for.
     pub(super) fn of(
-        destination: &Destination,
-        (plan, earlier): (&Plan, &[TrialRecord]),
+        asked: &FarFlags,
+        plan: &Plan,
+        earlier: &[TrialRecord],
         library: &Folder,
-        (scratch, interrupt): (&RunFolder, &Interrupt),
+        scratch: &RunFolder,
+        interrupt: &Interrupt,
     ) -> anyhow::Result<Self> {
         if let Some(invented) = invented::asked_for(interrupt, plan)? {
             return Ok(Self {
@@ -46,9 +48,9 @@ impl Places {
             plan,
             servers: servers.as_deref(),
             earlier,
-            shows_addresses: destination.far.addresses,
+            shows_addresses: asked.addresses,
         };
-        let far = destination.far.hosts.as_deref();
+        let far = asked.hosts.as_deref();
         let far = far.map(|file| Far::open(file, &with)).transpose()?;
         let pinning = match &far {
             Some(far) => far.pinning_here(&plan.pinning),

@@ -14,8 +14,9 @@ use bakeoff_plan::{
 };
 use bakeoff_report::Gates;
 
+use super::destination::{Destination, default_folder};
 use super::gated::Gated;
-use super::run::{Asked, Destination, campaign, default_folder};
+use super::run::campaign;
 use super::sent::Sent;
 use crate::flags::{ArrivalFlag, OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};
 use crate::library::Folder;
@@ -76,21 +77,17 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
         .save_plan
         .clone()
         .unwrap_or_else(|| out.join("plan.toml"));
-    let asked = Asked {
-        plan,
-        resumed: None,
-        answering_least: 2,
-        save_plan: record.save_plan.clone(),
-    };
     let destination = Destination {
-        out: Some(out),
+        record: Some(out),
+        save_plan: record.save_plan.clone(),
+        answering_least: 2,
         confirm: record.confirm,
         far: record.far.clone(),
         repeat: Some(as_a_file(&saved)),
         gated: Gated::of(&record.gated, None, None)?,
         ..Destination::shown(record.others, record.format, record.full, record.strict)
     };
-    campaign(asked, &library, &destination)
+    campaign(plan, None, &library, &destination)
 }
 
 /// A path as `run` takes it for a file and no name of a plan.

@@ -8,11 +8,24 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use bakeoff_plan::Plan;
-use bakeoff_record::{HostRole, Hosts, Record, TrialRecord, shell_path};
+use bakeoff_record::{HostRole, Hosts, Record, RecordFolder, TrialRecord, shell_path};
 
-use super::run::Destination;
+use super::destination::Destination;
+use crate::commands::{folder_error, share};
 use crate::exit;
 use crate::library::Folder;
+
+/// A record that goes on.
+pub(super) type Resumed = (RecordFolder, Record);
+
+/// Takes a record for this process alone, and only then reads it, so that no other one adds trials
+/// after that.
+pub(super) fn resume(path: &Path) -> anyhow::Result<Resumed> {
+    share::refuse_to_resume(path)?;
+    let folder = RecordFolder::open(path).map_err(folder_error)?;
+    let record = Record::read(path).map_err(folder_error)?;
+    Ok((folder, record))
+}
 
 /// Flags that a campaign needs again to go on, as the end of a command line.
 pub(super) fn needed_again(destination: &Destination, library: &Folder) -> String {
@@ -36,19 +49,16 @@ pub(super) fn needed_again(destination: &Destination, library: &Folder) -> Strin
 }
 
 /// What goes on with a record that is not complete.
-pub(super) fn command(
-    plan: &Plan,
-    path: &Path,
-    destination: &Destination,
-    library: &Folder,
-) -> String {
+pub(super) fn command(plan: &Plan, path: &Path, needed_again: &str) -> String {
     let command = match (plan.is_search(), plan.is_overload()) {
         (true, _) => "find",
         (_, true) => "overload",
         _ => "run",
     };
-    let again = needed_again(destination, library);
-    format!("bakeoff {command} --resume {}{again}", shell_path(path))
+    format!(
+        "bakeoff {command} --resume {}{needed_again}",
+        shell_path(path)
+    )
 }
 
 /// Refuses to go on with the record at `path` in other places than those where its trials ran.
@@ -210,7 +220,8 @@ mod tests {
         // Tests run in the folder of their crate.
         let library = Folder::new(Some("src".into())).unwrap();
         let check = |path: &str, destination: &Destination, library: &Folder, expected: &str| {
-            let command = command(&plan, Path::new(path), destination, library);
+            let again = needed_again(destination, library);
+            let command = command(&plan, Path::new(path), &again);
             assert_eq!(command, expected);
         };
         let here = destination(None, false);

@@ -16,8 +16,8 @@ use super::stage::FarHost;
 use super::{Far, OWN_KERNEL, Shared};
 use crate::commands::measure::agent::{Limits, SetUp};
 use crate::commands::measure::hosts::{self, Wanted};
+use crate::commands::measure::not_asked;
 use crate::commands::measure::resumed::HostNames;
-use crate::commands::measure::run::not_asked;
 use crate::{exit, output};
 
 /// What a campaign brings to its hosts.
