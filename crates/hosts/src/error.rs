@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::frame::FrameError;
 use crate::greeting::{Greeting, GreetingError};
 
 /// Why a host cannot be used.
@@ -113,8 +112,6 @@ pub enum Cause {
         /// Seconds.
         seconds: u64,
     },
-    /// What came is no frame, or none that belongs here.
-    Frames(FrameError),
     /// What came makes no sense here.
     Confused(String),
     /// The host did not do something in time.
@@ -180,7 +177,7 @@ impl Cause {
             Self::Busy { .. } => "busy",
             Self::Ended { .. } => "ended",
             Self::Silent { .. } => "silent",
-            Self::Frames(_) | Self::Confused(_) => "confused",
+            Self::Confused(_) => "confused",
             Self::Late { .. } => "late",
             Self::Refused { .. } => "refused",
             Self::NoAddress => "no-address",
@@ -226,7 +223,6 @@ impl Cause {
             Self::Busy { .. } => "another campaign uses it".to_owned(),
             Self::Ended { .. } => "the connection to it has ended".to_owned(),
             Self::Silent { seconds } => format!("nothing came from it for {seconds} s"),
-            Self::Frames(source) => source.to_string(),
             Self::Confused(what) => format!("its agent sent {what}"),
             Self::Late { what, seconds } => format!("it did not {what} within {seconds} s"),
             Self::Refused { .. } => "its agent refused".to_owned(),
@@ -252,7 +248,7 @@ impl Cause {
     pub fn is_loss(&self) -> bool {
         !matches!(
             self,
-            Self::Late { .. } | Self::Refused { .. } | Self::Frames(_) | Self::Confused(_)
+            Self::Late { .. } | Self::Refused { .. } | Self::Confused(_)
         )
     }
 
@@ -275,7 +271,7 @@ impl Cause {
                 "look for what its login files write or wait for; `program` names an installed \
                  bakeoff"
             }
-            Self::Greeting { .. } | Self::Frames(_) | Self::Confused(_) => {
+            Self::Greeting { .. } | Self::Confused(_) => {
                 "use the same bakeoff on both sides, and let login files write nothing"
             }
             Self::OtherProgram { .. } => {

@@ -122,6 +122,16 @@ impl Host {
             program: None,
         }
     }
+
+    /// The host that ssh reaches by an alias; `None` where that is no word.
+    pub fn by_ssh(alias: &str) -> Option<Self> {
+        word("ssh", alias).ok()?;
+        Some(Self {
+            name: alias.to_owned(),
+            way: HostWay::Ssh(alias.to_owned()),
+            ..Self::home()
+        })
+    }
 }
 
 /// The JSON Schema of a hosts file, as indented text.

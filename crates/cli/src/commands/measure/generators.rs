@@ -4,7 +4,8 @@
 //! never merged as if it were the whole load.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use bakeoff_hosts::{ClockOffset, Fits, HostError, Patience, Session, monotonic_ns};
 use bakeoff_load::Threads;
@@ -62,9 +63,14 @@ pub(crate) struct HostPart {
 /// What came of one load from several hosts.
 pub(crate) struct Together {
     pub(crate) parts: Vec<HostPart>,
-    pub(crate) lost: Vec<HostError>,
-    /// Seconds after the start at which each of them was lost.
-    pub(crate) lost_after_s: Vec<f64>,
+    pub(crate) lost: Vec<LostPart>,
+}
+
+/// A generator that was lost.
+pub(crate) struct LostPart {
+    pub(crate) error: HostError,
+    /// Seconds after the start.
+    pub(crate) after_s: f64,
 }
 
 impl Together {
@@ -93,21 +99,21 @@ impl HostPart {
     }
 }
 
-/// Whoever follows one load from several hosts.
-pub(crate) trait Watch {
-    /// Whether it is to end early.
-    fn should_stop(&self) -> bool;
-
-    /// It begins then, by home's clock.
-    fn starts_at(&self, _start_ns: u64) {}
-
+/// What passes between one load from several hosts and whoever follows it.
+#[derive(Default)]
+pub(crate) struct Progress {
+    /// Set to end it early.
+    pub(crate) stop: Arc<AtomicBool>,
+    /// When it begins, by home's monotonic clock and as a time of this process.
+    pub(crate) start: OnceLock<(u64, Instant)>,
     /// Requests that ended on all hosts since the start, as `ok` and otherwise.
-    fn live(&self, _ok: u64, _errors: u64) {}
+    pub(crate) ok: AtomicU64,
+    pub(crate) errors: AtomicU64,
 }
 
-impl<F: Fn() -> bool> Watch for F {
+impl Progress {
     fn should_stop(&self) -> bool {
-        self()
+        self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -119,7 +125,7 @@ pub(crate) fn carry_out(
     sessions: &mut [&mut Session],
     load: &Load,
     threads: &[Threads],
-    watch: &dyn Watch,
+    progress: &Progress,
 ) -> anyhow::Result<Together> {
     let mut clocks = Vec::new();
     for session in sessions.iter_mut() {
@@ -132,19 +138,19 @@ pub(crate) fn carry_out(
     }
     let within = READY_WITHIN + load.ramp().min(RAMP_MOST);
     for session in sessions.iter_mut() {
-        expect_ready(session, within, watch)?;
+        expect_ready(session, within, progress)?;
     }
     let start_ns = monotonic_ns().saturating_add(START_AFTER_NS);
-    watch.starts_at(start_ns);
+    let wait = Duration::from_nanos(start_ns.saturating_sub(monotonic_ns()));
+    let _ = progress.start.set((start_ns, Instant::now() + wait));
     for (session, clock) in sessions.iter_mut().zip(&clocks) {
         let at_ns = clock.theirs(start_ns).unwrap_or(start_ns);
         session.ask(&Ask::Begin { at_ns })?;
     }
-    let collected = collect(sessions, start_ns, &load.spec.load, watch);
+    let collected = collect(sessions, start_ns, &load.spec.load, progress);
     let mut together = Together {
         parts: Vec::new(),
         lost: Vec::new(),
-        lost_after_s: Vec::new(),
     };
     let each = sessions.iter_mut().zip(threads).zip(clocks).zip(collected);
     for (((session, threads), before), collected) in each {
@@ -162,18 +168,22 @@ pub(crate) fn carry_out(
                     usage,
                 });
             }
-            Err(error) => {
-                together.lost.push(error);
-                together.lost_after_s.push(collected.after_s);
-            }
+            Err(error) => together.lost.push(LostPart {
+                error,
+                after_s: collected.after_s,
+            }),
         }
     }
     Ok(together)
 }
 
 /// Waits until a host has opened its connections, or somebody asks to stop.
-fn expect_ready(session: &mut Session, within: Duration, watch: &dyn Watch) -> anyhow::Result<()> {
-    let goes_on = || !watch.should_stop();
+fn expect_ready(
+    session: &mut Session,
+    within: Duration,
+    progress: &Progress,
+) -> anyhow::Result<()> {
+    let goes_on = || !progress.should_stop();
     let ready = session.expect(
         "make the load ready",
         within,
@@ -204,9 +214,8 @@ fn collect(
     sessions: &mut [&mut Session],
     start_ns: u64,
     load: &bakeoff_plan::Load,
-    watch: &dyn Watch,
+    progress: &Progress,
 ) -> Vec<Collected> {
-    let stop = AtomicBool::new(false);
     let live: Vec<Live> = sessions.iter().map(|_| Live::default()).collect();
     let length_s = load.warmup_s + load.duration_s + load.timeout_s;
     let start = Duration::from_nanos(start_ns.saturating_sub(monotonic_ns()));
@@ -220,8 +229,7 @@ fn collect(
             .iter_mut()
             .zip(&live)
             .map(|(session, live)| {
-                let stop = &stop;
-                scope.spawn(move || of_one(session, start_ns, limits, stop, live))
+                scope.spawn(move || of_one(session, start_ns, limits, progress, live))
             })
             .collect();
         while threads.iter().any(|thread| !thread.is_finished()) {
@@ -229,10 +237,9 @@ fn collect(
                 let each = live.iter().map(|each| of(each).load(Ordering::Relaxed));
                 each.fold(0, u64::saturating_add)
             };
-            watch.live(sum(|each| &each.ok), sum(|each| &each.errors));
-            if watch.should_stop() {
-                stop.store(true, Ordering::Relaxed);
-            }
+            let (ok, errors) = (sum(|each| &each.ok), sum(|each| &each.errors));
+            progress.ok.store(ok, Ordering::Relaxed);
+            progress.errors.store(errors, Ordering::Relaxed);
             std::thread::sleep(Duration::from_millis(10));
         }
         let join = |thread: std::thread::ScopedJoinHandle<'_, Collected>| match thread.join() {
@@ -262,14 +269,14 @@ fn of_one(
     session: &mut Session,
     start_ns: u64,
     limits: Limits,
-    stop: &AtomicBool,
+    progress: &Progress,
     live: &Live,
 ) -> Collected {
     let mut began_ns = None;
     let mut patience = limits.patience;
     let mut halted = false;
     let result = loop {
-        if stop.load(Ordering::Relaxed) && !halted {
+        if progress.should_stop() && !halted {
             halted = true;
             patience = patience.or_sooner(limits.after_halt, monotonic_ns());
             if let Err(error) = session.ask(&Ask::Halt) {

@@ -6,7 +6,7 @@ use bakeoff_report::{LoadHosts, Redaction, conditions_of_load, digits};
 use serde_json::{Value, json};
 
 use super::agent::Load;
-use super::generators::{self, Engine, HostPart, Together};
+use super::generators::{self, Engine, HostPart, LostPart, Progress, Together};
 use super::{hosts, load};
 use crate::flags::LoadCommand;
 use crate::interrupt::Interrupt;
@@ -58,8 +58,11 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
         ))
     })?;
     let mut each: Vec<&mut Session> = sessions.iter_mut().collect();
-    let should_stop = || interrupt.came();
-    let together = generators::carry_out(&mut each, &load, &divided, &should_stop);
+    let progress = Progress {
+        stop: interrupt.flag(),
+        ..Progress::default()
+    };
+    let together = generators::carry_out(&mut each, &load, &divided, &progress);
     let mut together = together.map_err(not_begun)?;
     let merged = merged(&mut together, &flags)?;
     let printed = if flags.load.print.json {
@@ -133,7 +136,8 @@ fn why_not_whole(together: &Together) -> Vec<String> {
             .into_iter()
             .collect()
     } else {
-        together.lost.iter().map(ToString::to_string).collect()
+        let lost = together.lost.iter();
+        lost.map(|it| it.error.to_string()).collect()
     }
 }
 
@@ -144,14 +148,12 @@ fn warnings(together: &Together) -> Vec<Warning> {
 
 /// What is judged of the hosts of a load.
 fn judged<T>(together: &Together, judge: impl FnOnce(&LoadHosts<'_>) -> T) -> T {
-    let lost = together.lost.iter().zip(&together.lost_after_s);
-    let lost: Vec<LostHost> = lost
-        .map(|(lost, after_s)| LostHost {
-            host: lost.host.clone(),
-            at_s: Some(*after_s),
-            message: lost.cause.problem(),
-        })
-        .collect();
+    let lost = together.lost.iter().map(|lost| LostHost {
+        host: lost.error.host.clone(),
+        at_s: Some(lost.after_s),
+        message: lost.error.cause.problem(),
+    });
+    let lost: Vec<LostHost> = lost.collect();
     let parts = together.parts.iter();
     let parts: Vec<_> = parts.map(|part| (&*part.host, &part.result)).collect();
     let hosts = LoadHosts {
@@ -228,8 +230,7 @@ fn document(merged: Option<&LoadResult>, together: &Together, sessions: &[Sessio
             "load": bakeoff_report::load_json(&part.result),
         })
     };
-    let lost = together.lost.iter().zip(&together.lost_after_s);
-    let lost = lost.map(|(error, after_s)| {
+    let lost = together.lost.iter().map(|LostPart { error, after_s }| {
         json!({
             "host": error.host,
             "after_s": after_s,

@@ -17,13 +17,13 @@ mod stage;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bakeoff_conduct::{Apart, Generated, Generators, Here, Lacking, LoadOrder, Site, UnderWay};
-use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Session, Way, monotonic_ns, open};
+use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Session, Way, open};
 use bakeoff_load::Threads;
 use bakeoff_plan::{Cpus, Pinning, Trial};
 use bakeoff_record::{
@@ -33,7 +33,7 @@ use bakeoff_record::{
 use bakeoff_stage::Listening;
 
 use super::agent;
-use super::generators::{self, Engine, Together, Watch};
+use super::generators::{self, Engine, LostPart, Progress, Together};
 use super::hosts::{at_once, links};
 pub(super) use opened::Campaign;
 use site::FarSite;
@@ -262,7 +262,11 @@ impl Shared {
         let mut sessions: Vec<&mut Session> = slots.iter_mut().flatten().collect();
         let done = generators::carry_out(&mut sessions, &sent.load, &sent.threads, progress);
         let lost: Vec<String> = match &done {
-            Ok(together) => together.lost.iter().map(|it| it.host.clone()).collect(),
+            Ok(together) => together
+                .lost
+                .iter()
+                .map(|it| it.error.host.clone())
+                .collect(),
             // What a session is at then is not known.
             Err(_) => self.places.iter().map(|place| place.name.clone()).collect(),
         };
@@ -295,7 +299,9 @@ impl Generators for Loads {
                 "divide {clients} clients over {hosts} hosts: expected as many clients as hosts"
             )
         })?;
-        let progress = Arc::new(Progress::of(&spec.load));
+        let progress = Arc::new(Progress::default());
+        let warmup = Duration::from_secs_f64(spec.load.warmup_s);
+        let duration = Duration::from_secs_f64(spec.load.duration_s);
         let load = agent::Load::new(spec, None);
         let load = load.map_err(|error| format!("send the load: {error:#}"))?;
         let (shared, sent) = (self.0.clone(), Sent { load, threads });
@@ -311,6 +317,8 @@ impl Generators for Loads {
         let thread = thread.map_err(|error| format!("start a thread: {error}"))?;
         Ok(Box::new(FarLoad {
             progress,
+            warmup,
+            duration,
             known,
             is_open,
             thread,
@@ -341,49 +349,11 @@ impl Generators for Loads {
     }
 }
 
-/// What passes between a load on other hosts and whoever follows it.
-#[derive(Default)]
-struct Progress {
-    warmup: Duration,
-    duration: Duration,
-    stop: AtomicBool,
-    start_ns: AtomicU64,
-    window: OnceLock<(Instant, Instant)>,
-    ok: AtomicU64,
-    errors: AtomicU64,
-}
-
-impl Progress {
-    fn of(load: &bakeoff_plan::Load) -> Self {
-        Self {
-            warmup: Duration::from_secs_f64(load.warmup_s),
-            duration: Duration::from_secs_f64(load.duration_s),
-            ..Self::default()
-        }
-    }
-}
-
-impl Watch for Progress {
-    fn should_stop(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    fn starts_at(&self, start_ns: u64) {
-        self.start_ns.store(start_ns, Ordering::Relaxed);
-        let wait = Duration::from_nanos(start_ns.saturating_sub(monotonic_ns()));
-        let window = Instant::now() + wait + self.warmup;
-        let _ = self.window.set((window, window + self.duration));
-    }
-
-    fn live(&self, ok: u64, errors: u64) {
-        self.ok.store(ok, Ordering::Relaxed);
-        self.errors.store(errors, Ordering::Relaxed);
-    }
-}
-
 /// A load on other hosts.
 struct FarLoad {
     progress: Arc<Progress>,
+    warmup: Duration,
+    duration: Duration,
     known: Hosts,
     /// Whether messages of other programs, which may hold addresses, may be shown.
     is_open: bool,
@@ -392,7 +362,9 @@ struct FarLoad {
 
 impl UnderWay for FarLoad {
     fn window(&self) -> Option<(Instant, Instant)> {
-        self.progress.window.get().copied()
+        let (_, start) = self.progress.start.get()?;
+        let window = *start + self.warmup;
+        Some((window, window + self.duration))
     }
 
     fn live(&self) -> (u64, u64) {
@@ -409,16 +381,14 @@ impl UnderWay for FarLoad {
     }
 
     fn finish(self: Box<Self>) -> Generated {
-        let Self {
-            progress,
-            known,
-            is_open,
-            thread,
-        } = *self;
-        let start_ns = progress.start_ns.load(Ordering::Relaxed);
-        match thread.join() {
-            Ok(Ok(together)) => generated(together, known, start_ns, progress.warmup),
-            Ok(Err(error)) => never_begun(&error, known, is_open),
+        let start_ns = self
+            .progress
+            .start
+            .get()
+            .map_or(0, |(start_ns, _)| *start_ns);
+        match self.thread.join() {
+            Ok(Ok(together)) => generated(together, self.known, start_ns, self.warmup),
+            Ok(Err(error)) => never_begun(&error, self.known, self.is_open),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
@@ -449,11 +419,7 @@ fn never_begun(error: &anyhow::Error, mut hosts: Hosts, is_open: bool) -> Genera
 }
 
 fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Duration) -> Generated {
-    let Together {
-        parts,
-        lost,
-        lost_after_s,
-    } = together;
+    let Together { parts, lost } = together;
     for part in parts {
         let host = hosts.hosts.iter_mut().find(|host| host.name == part.host);
         if let Some(host) = host {
@@ -474,11 +440,11 @@ fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Durati
             result: part.result,
         });
     }
-    for (error, after_s) in lost.iter().zip(lost_after_s) {
+    for LostPart { error, after_s } in lost {
         hosts.lost.push(LostHost {
-            host: error.host.clone(),
             at_s: Some(after_s - warmup.as_secs_f64()),
             message: error.cause.reason(),
+            host: error.host,
         });
     }
     let results: Vec<LoadResult> = hosts

@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use crate::commands::measure::agent::{Answer, Ask, Load};
-use crate::commands::measure::generators::{self, Together};
+use crate::commands::measure::generators::{self, Progress, Together};
 use crate::output;
 
 /// Length of each body.
@@ -161,7 +161,7 @@ fn loaded(generators: &mut [&mut Session], server: SocketAddr, duration_s: f64) 
         }
     };
     if let Some(lost) = together.lost.first() {
-        link.why_not = Some(lost.to_string());
+        link.why_not = Some(lost.error.to_string());
         return link;
     }
     let mut bits_per_s = 0.0;
@@ -237,7 +237,7 @@ fn carry_out(
     let load = Load::new(spec, None)?;
     let threads = Threads::divide(clients, &engines);
     let threads = threads.ok_or_else(|| anyhow::anyhow!("there is no generator"))?;
-    generators::carry_out(generators, &load, &threads, &|| false)
+    generators::carry_out(generators, &load, &threads, &Progress::default())
 }
 
 fn spec(server: SocketAddr, clients: u32, duration_s: f64) -> anyhow::Result<LoadSpec> {

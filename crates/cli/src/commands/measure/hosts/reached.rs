@@ -8,7 +8,6 @@ use anyhow::Context as _;
 use bakeoff_hosts::{Fits, HostError, Own, Place, Session, Way, open, pods};
 use bakeoff_plan::{HOME, Host, HostWay, Hosts};
 use bakeoff_record::read_regular_text;
-use serde_json::Value;
 
 use crate::commands::measure::agent::{Answer, Ask, Limits, own_kernel};
 use crate::{exit, output};
@@ -100,17 +99,9 @@ fn once_each(names: &[String]) -> anyhow::Result<()> {
 pub(crate) fn aliases(names: &[String]) -> anyhow::Result<Vec<Wanted>> {
     once_each(names)?;
     let one = |name: &String| {
-        let text = format!("[hosts.generator]\nssh = {}\n", Value::from(name.as_str()));
-        let hosts = Hosts::parse(&text, "--generators")
-            .map_err(|_| exit::usage(format!("--generators: `{name}` is no ssh alias")))?;
-        let host = hosts.named("generator").context(
-            "failed to read --generators: its host is missing; this is a defect of bakeoff, please \
-             report it",
-        )?;
-        let mut wanted = wanted(host);
-        wanted.place.name.clone_from(name);
-        wanted.entry.clone_from(name);
-        Ok(wanted)
+        let host = Host::by_ssh(name);
+        let host = host.ok_or_else(|| format!("--generators: `{name}` is no ssh alias"));
+        host.map(|host| wanted(&host)).map_err(exit::usage)
     };
     names.iter().map(one).collect()
 }

@@ -18,8 +18,10 @@ fn why_an_agent_refused_is_kept_with_the_lost_host() {
     };
     let together = Together {
         parts: Vec::new(),
-        lost: vec![refused],
-        lost_after_s: vec![3.0],
+        lost: vec![LostPart {
+            error: refused,
+            after_s: 3.0,
+        }],
     };
     let generated = generated(together, Hosts::default(), 0, Duration::from_secs(1));
     let lost = generated.hosts.unwrap().lost;
@@ -83,7 +85,6 @@ fn of_a_generator_on_the_servers_host_its_processes_are_kept() {
     let together = Together {
         parts: vec![part("sut"), part("g1")],
         lost: Vec::new(),
-        lost_after_s: Vec::new(),
     };
     let generated = generated(together, known, 0, Duration::ZERO);
     let kept = generated.hosts.unwrap().hosts;
