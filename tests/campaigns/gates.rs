@@ -64,7 +64,8 @@ fn a_campaign_with_gates_ends_once_they_are_decided() {
     let (rounds, _) = measured("wide", "");
     assert!((3..=5).contains(&rounds), "{rounds}");
     let quick = ["run", "quick", "--gate", "rate=5%", "--out", "quick"];
-    scene.run(&quick).expect(3).says("breached");
+    let ran = scene.run(&quick).expect(3).says("breached");
+    ran.says("measured enough after round 2: synthetic c50, html-small c50, html-large c50");
     let (rounds, open) = measured("quick", "share");
     // What no gate is of is measured in two rounds.
     assert!(

@@ -26,6 +26,7 @@ use crate::judged::JudgedCell;
 use crate::limits::UNDISTURBED_MIN;
 use late::Delay;
 pub(crate) use late::is_upper_bound;
+pub use looks::Settled;
 pub(crate) use looks::{Left, group_of, of_gates as gate_looks};
 pub(crate) use standing::{DISTURBS, Standing, is_disturbed};
 

@@ -3,7 +3,7 @@
 use bakeoff_plan::{Group, Plan, Trial};
 use bakeoff_record::{Record, TrialRecord};
 
-use crate::comparisons::{Left, group_of, left};
+use crate::comparisons::{Left, Settled, group_of, left};
 use crate::gate::{Gates, left_of_gates};
 use crate::judged::{equivalences_of, judge, judged_cells};
 
@@ -16,6 +16,8 @@ pub struct Course {
     group: Option<Group>,
     /// What the campaign is to decide; every comparison where there is none.
     gates: Gates,
+    /// What needs no more rounds, and was not asked for yet.
+    news: Vec<Settled>,
 }
 
 impl Course {
@@ -49,6 +51,11 @@ impl Course {
         })
     }
 
+    /// What has been settled since this was asked last.
+    pub fn settled(&mut self) -> Vec<Settled> {
+        std::mem::take(&mut self.news)
+    }
+
     /// The same, where `left_before` says who has left before a group.
     pub(crate) fn next(
         &mut self,
@@ -61,7 +68,9 @@ impl Course {
             if self.group == Some(next.group()) {
                 return Some(next);
             }
-            self.left = left_before(next.group())?;
+            let left = left_before(next.group())?;
+            let before = std::mem::replace(&mut self.left, left);
+            self.news.extend(self.left.settled_since(&before, plan));
             self.group = Some(next.group());
         }
     }

@@ -45,7 +45,7 @@ pub use attribution::{Bottleneck, Cause};
 pub use check::{Check, Level};
 pub use checks::{link_has_changed, own_limit};
 pub use code::Code;
-pub use comparisons::{Compared, Floor, compare, widest_interval};
+pub use comparisons::{Compared, Floor, Settled, compare, widest_interval};
 pub use conclusion::{Comparison, Conclusion, Direction, Evidence, PairKey, Reason, Side};
 pub use condition::{Condition, Held};
 pub use confirmation::{ConfirmAnswer, Confirmation, Suspected, suspected};

@@ -45,8 +45,8 @@ mod xml;
 pub use bakeoff_audit::Suspected;
 pub use bakeoff_audit::published::{Rig, audit};
 pub use bakeoff_audit::{
-    Condition, Course, GateError, Gates, LoadHosts, Mismatch, Ruling, Undecidable, Verdict, fits,
-    judge_load, start_spread_ns, undecidable,
+    Condition, Course, GateError, Gates, LoadHosts, Mismatch, Ruling, Settled, Undecidable,
+    Verdict, fits, judge_load, start_spread_ns, undecidable,
 };
 pub use bakeoff_stats::Metric;
 pub use compare::{

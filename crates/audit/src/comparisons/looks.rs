@@ -79,6 +79,17 @@ fn model_of<'r>(plan: &'r Plan, trial: &'r TrialRecord) -> &'r LoadModel {
     planned.map_or(&trial.load.model, |load| &load.model)
 }
 
+/// A workload and load of which every contender was measured enough.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// Name of the workload.
+    pub workload: String,
+    /// Label of the load.
+    pub load: String,
+    /// The last round that it needed.
+    pub round: u32,
+}
+
 /// The round after which each contender left a workload and load.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Left(BTreeMap<(String, String, String), u32>);
@@ -92,6 +103,31 @@ impl Left {
             trial.contender.name.clone(),
         );
         self.0.get(&place).is_none_or(|round| trial.round <= *round)
+    }
+
+    /// The workloads and loads that all contenders of the plan left since `before`.
+    pub(crate) fn settled_since(&self, before: &Self, plan: &Plan) -> Vec<Settled> {
+        let mut settled = Vec::new();
+        for workload in &plan.workloads {
+            for load in &plan.loads {
+                let left = |known: &Self| {
+                    let rounds = plan.contenders.iter().map(|contender| {
+                        let names = [&workload.name, &load.label(), &contender.name];
+                        let [workload, load, contender] = names.map(Clone::clone);
+                        known.0.get(&(workload, load, contender)).copied()
+                    });
+                    rounds.collect::<Option<Vec<u32>>>()?.into_iter().max()
+                };
+                if let (None, Some(round)) = (left(before), left(self)) {
+                    settled.push(Settled {
+                        workload: workload.name.clone(),
+                        load: load.label(),
+                        round,
+                    });
+                }
+            }
+        }
+        settled
     }
 
     /// The next trial of the campaign; `None` where it is over.

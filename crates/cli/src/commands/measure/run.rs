@@ -4,6 +4,7 @@
 //! [`campaign`] as well. The order of trials and what happens in each are in `conduct`; the report
 //! is drawn by `report`.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use bakeoff_record::{
     FolderError, Machine, Record, RecordFolder, TrialRecord, Warning, When, replace_private,
     shell_path,
 };
-use bakeoff_report::{Redaction, UnequalWork};
+use bakeoff_report::{Redaction, Settled, UnequalWork};
 
 use super::destination::Destination;
 use super::findings::refuse_what_cannot_run;
@@ -336,11 +337,19 @@ impl Begun<'_> {
         // What was measured is on the disk, so that a campaign keeps little of it in memory.
         let read = || Record::read(path).ok();
         let mut course = self.destination.gated.course();
+        let settled = RefCell::new(Vec::new());
         let rules = Rules {
             widest: Box::new(|_| self.destination.gated.widest(&read()?)),
-            next: Box::new(|recorded| course.next_trial(plan, recorded, read)),
+            next: Box::new(|recorded| {
+                let next = course.next_trial(plan, recorded, read);
+                settled.borrow_mut().extend(course.settled());
+                next
+            }),
         };
         let end = conduct(plan, folder, site, options, rules, &mut |event| {
+            for together in settled.take().chunk_by(|one, next| one.round == next.round) {
+                display.note(&needed_no_more(together));
+            }
             display.show(&event);
             if let Some(metrics) = &mut metrics {
                 metrics.hear(&event);
@@ -353,6 +362,16 @@ impl Begun<'_> {
         display.finish();
         Ok(end?)
     }
+}
+
+/// What was measured enough, by its last round.
+fn needed_no_more(settled: &[Settled]) -> String {
+    let round = settled.first().map_or(0, |one| one.round);
+    let names = settled
+        .iter()
+        .map(|one| format!("{} {}", one.workload, one.load));
+    let names: Vec<String> = names.collect();
+    format!("measured enough after round {round}: {}", names.join(", "))
 }
 
 /// The stored plan of a campaign that goes on, with the rounds that flags ask for.
