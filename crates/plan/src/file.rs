@@ -163,9 +163,11 @@ pub(crate) struct ReferencesTable {
     pub(crate) origin: bool,
     /// The first contender measured a second time, to show what two equal servers differ in;
     /// without it, in plans of six rounds or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [true]))]
     pub(crate) control: Option<bool>,
     /// Measured time of a trial of a built-in server; without it, the load's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration: Option<DurationText>,
 }
 

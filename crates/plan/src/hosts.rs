@@ -145,7 +145,7 @@ fn schema_value() -> &'static serde_json::Value {
 }
 
 /// Hosts, and which role each of them has.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "bakeoff hosts")]
 #[serde(deny_unknown_fields)]
 struct HostsFile {
@@ -158,7 +158,7 @@ struct HostsFile {
 }
 
 /// A host, with one of `ssh`, `netns`, `command` and `kubectl`.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct HostTable {
     /// Alias of your ssh configuration, or USER@HOST. Keys, ports and jumps are those of ssh.
@@ -181,16 +181,19 @@ struct HostTable {
 }
 
 /// Which host does what.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RolesTable {
     /// Where the servers under test run. Without it, `home`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["sut"]))]
     server: Option<String>,
     /// Where the upstream behind proxies runs. Without it, the server's host.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["up"]))]
     origin: Option<String>,
     /// Where the load comes from. Without it, `home`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), extend("examples" = [["g1", "g2"]]))]
     generators: Option<Vec<String>>,
 }
