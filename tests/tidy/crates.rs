@@ -14,8 +14,8 @@ const MAY_KNOW: [(&str, &[&str]); 17] = [
     ("udp", &[]),
     // Messages about loads and machines pass through it as JSON.
     ("hosts", &[]),
-    // Of `plan` its demand, and of `wire` HPACK, QPACK and frames alone, which mean the same to both
-    // sides and are written once.
+    // Of `plan` what is demanded, and of `wire` HPACK, QPACK and frames alone, which mean the same
+    // to both sides and are written once.
     ("origin", &["plan", "udp", "wire"]),
     ("record", &["plan"]),
     ("load", &["plan", "record", "udp", "wire"]),

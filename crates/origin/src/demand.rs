@@ -25,7 +25,7 @@ const SIZE_MAX: usize = 64 * 1024 * 1024;
 /// Pieces that a slow body may have.
 const PIECES_MAX: usize = 1_000_000;
 
-/// What an upstream is told. Without anything it answers as if it were not there.
+/// What an upstream is ordered to do. Without anything it answers as if it were not there.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Orders {
     /// What a plan wants of it.

@@ -1,5 +1,5 @@
-//! Every limit of a check, with its requirement, for whoever judges: `audit`, `search`, and who repeats
-//! a disturbed trial. `docs/checks.md` is made from them.
+//! Every limit of a check, with its requirement, for whoever judges: `audit`, `search`, and who
+//! repeats a disturbed trial. `docs/checks.md` is made from them.
 
 /// R17: share of requests that may fail while the point still meets its goal.
 pub const FAILED_SHARE: f64 = 0.000_01;
