@@ -140,6 +140,8 @@ impl Scene {
         self.wait_for_turn();
         let number = self.started.replace_with(|number| *number + 1);
         let record = self.record_of(&command);
+        let folder = command.get_current_dir().unwrap_or(self.folder.path());
+        let folder = folder.to_owned();
         let output = self.path(&format!("stdout-{number}"));
         let errors = self.path(&format!("stderr-{number}"));
         command
@@ -148,6 +150,7 @@ impl Scene {
         Running {
             scene: self,
             child: command.spawn().unwrap(),
+            folder,
             record,
             output,
             errors,
@@ -214,6 +217,8 @@ pub(crate) struct Running<'s> {
     child: Child,
     output: PathBuf,
     errors: PathBuf,
+    /// Where it runs.
+    folder: PathBuf,
     record: Option<PathBuf>,
 }
 
@@ -274,11 +279,15 @@ impl Running<'_> {
         loop {
             self.below();
             if let Some(status) = self.child.try_wait().unwrap() {
+                let stderr = self.stderr();
+                let named = stderr.lines().find_map(|it| it.strip_prefix("record: "));
+                let record = self.record.clone();
+                let record = record.or_else(|| Some(self.folder.join(named?)));
                 return Ok(Finished {
                     status,
                     stdout: self.stdout(),
-                    stderr: self.stderr(),
-                    record: self.record.clone(),
+                    stderr,
+                    record,
                 });
             }
             if Instant::now() >= end {
@@ -324,11 +333,7 @@ impl Finished {
     pub(crate) fn expect_measured(self) -> Self {
         let is_withheld = self.status.code() == Some(4);
         if is_withheld {
-            let named = self
-                .stderr
-                .lines()
-                .find_map(|it| it.strip_prefix("record: "));
-            let record = self.record.as_deref().or(named.map(Path::new));
+            let record = self.record.as_deref();
             let record = record.unwrap_or_else(|| panic!("no record is named: {self:#?}"));
             let measured = measured(record);
             assert!(!measured.is_empty(), "nothing was measured: {self:#?}");
