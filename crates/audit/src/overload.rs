@@ -19,6 +19,7 @@ mod pace;
 mod recovery;
 mod rounds;
 mod series;
+mod unsaid;
 
 use bakeoff_plan::Overload;
 use bakeoff_record::{TrialEnd, TrialRecord};
@@ -28,9 +29,10 @@ use serde::Serialize;
 
 pub use crate::ended::WorkersEnded;
 pub use ladder::{Ladder, Rung, judge_ladder};
-pub use recovery::Recovery;
+pub use recovery::{Recoveries, Recovery};
 pub use rounds::{Beyond, ClassSeen, Spread, judge_rounds};
 pub use series::{ClosedLoop, Kind, Kinds, Part, Series, Step};
+pub use unsaid::{Unsaid, UnsaidOf};
 
 /// What a server does beyond its capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -132,7 +134,7 @@ pub struct OverloadRamp {
     /// When it recovered.
     pub recovery: Option<Recovery>,
     /// What cannot be said, and why.
-    pub unsaid: Vec<String>,
+    pub unsaid: Vec<Unsaid>,
 }
 
 /// Judges one trial of a ramp of an overload, whose capacity that closed loop showed.
@@ -145,7 +147,7 @@ pub fn judge_ramp(
     let mut judged = match &series {
         Ok(series) => judge_series(series),
         Err(why) => OverloadRamp {
-            unsaid: vec![why.clone()],
+            unsaid: vec![Unsaid::All(why.clone())],
             ..empty()
         },
     };
@@ -159,19 +161,14 @@ pub fn judge_ramp(
 
 /// What cannot be said of a trial that was measured and failed, though the server did not end by
 /// itself: its upstream failed, or it could not be stopped.
-fn failed_beside(record: &TrialRecord) -> Option<String> {
+fn failed_beside(record: &TrialRecord) -> Option<Unsaid> {
     match &record.end {
-        TrialEnd::Failed { cause, .. } if record.server_died().is_none() => Some(format!(
-            "what the failure of trial {} has changed: {cause}",
-            record.id
-        )),
+        TrialEnd::Failed { cause, .. } if record.server_died().is_none() => {
+            Some(Unsaid::Failed(record.id.clone(), cause.clone()))
+        }
         _ => None,
     }
 }
-
-/// Why there is no goodput at twice the capacity.
-const ENDED_BEFORE_TWICE: &str =
-    "what it gives at twice its capacity: it ended in that step or before it";
 
 /// Judges what was measured; without a round, an id and the series.
 pub fn judge_series(series: &Series) -> OverloadRamp {
@@ -196,7 +193,7 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
     let at_end = recovery::not_recovered(series, recovery.as_ref(), before.as_ref());
     let (metastable, open) = match at_end {
         Some(NotRecovered::Metastable(one)) => (Some(one), None),
-        Some(NotRecovered::Unsaid(text)) => (None, Some(text)),
+        Some(NotRecovered::Unsaid(why)) => (None, Some(why)),
         None => (None, None),
     };
     found.extend(metastable);
@@ -216,7 +213,7 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
     // What came before its end is not what it gives there.
     let ended = goodput::twice(series)
         .is_some_and(|(index, _)| ended_in.is_some_and(|ended| ended <= index));
-    unsaid.extend(ended.then(|| ENDED_BEFORE_TWICE.to_owned()));
+    unsaid.extend(ended.then_some(Unsaid::EndedBeforeTwice));
     OverloadRamp {
         classes: found,
         peak_per_s: series.peak_per_s(),

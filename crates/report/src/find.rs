@@ -6,22 +6,49 @@
 
 mod document;
 mod picture;
-mod sentence;
-mod trust;
-mod view;
+pub(crate) mod view;
 
-pub(crate) use sentence::searches_apart;
+use bakeoff_record::TrialEnd;
+use bakeoff_search::quests;
 
 use crate::document::Extent;
+use crate::redaction::Redacted;
 use crate::safe::json_safe;
 use crate::text::TextOptions;
-use crate::{csv, html, markdown, text};
+pub use crate::words::bounds::BoundsTrust;
+use crate::words::find as sentence;
+use crate::{csv, html, machine, markdown, text};
 
-pub use trust::BoundsTrust;
 pub use view::{
     CurveRow, Disturbed, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers,
-    TrialRow, find_view,
+    TrialRow,
 };
+
+/// Draws what a search found; `None` of a record without one.
+pub fn find_view(redacted: &Redacted) -> Option<FindReport> {
+    let record = redacted.record();
+    if !record.plan.is_search() {
+        return None;
+    }
+    let all = quests(&record.plan, &record.trials);
+    let contenders = view::rows(&all, &record.trials);
+    let mut answer = sentence::answer(&contenders);
+    let mut trials = record.trials.iter();
+    let is_interrupted = trials.any(|it| it.end == TrialEnd::Interrupted);
+    // In its curves too, where every bound is known.
+    let goes_on = all.iter().any(|quest| quest.progress.next().is_some());
+    if is_interrupted && goes_on {
+        answer.push("The search was interrupted, and can go on.".to_owned());
+    }
+    Some(FindReport {
+        schema: FIND_SCHEMA,
+        name: record.plan.name.clone(),
+        description: record.plan.description.clone(),
+        machine: machine::on_one_line(&record.machine),
+        answer,
+        contenders,
+    })
+}
 
 /// The search as text: the answer, the tables, and with `full` every trial.
 pub fn find_text(report: &FindReport, options: TextOptions<'_>) -> String {

@@ -40,6 +40,7 @@ mod vegeta;
 mod verify;
 pub mod view;
 mod widest;
+pub(crate) mod words;
 mod xml;
 
 pub use bakeoff_audit::Suspected;

@@ -6,16 +6,44 @@
 
 mod document;
 mod picture;
-mod sentence;
 mod sparks;
-mod view;
+pub(crate) mod view;
+
+use bakeoff_record::TrialEnd;
 
 use crate::document::Extent;
+use crate::redaction::Redacted;
 use crate::safe::json_safe;
 use crate::text::TextOptions;
-use crate::{csv, html, markdown, text};
+use crate::view::Tone;
+use crate::words::overload as sentence;
+use crate::{csv, html, machine, markdown, text};
 
-pub use view::{OVERLOAD_SCHEMA, OverloadReport, OverloadRow, overload_view};
+pub use view::{OVERLOAD_SCHEMA, OverloadReport, OverloadRow};
+
+/// Draws what servers did beyond their capacity; `None` of a record without it.
+pub fn overload_view(redacted: &Redacted) -> Option<OverloadReport> {
+    let record = redacted.record();
+    if !record.plan.is_overload() {
+        return None;
+    }
+    let contenders = view::rows(record);
+    let mut answer = sentence::answer(&contenders);
+    let mut trials = record.trials.iter();
+    if trials.any(|it| it.end == TrialEnd::Interrupted) {
+        answer.push((Tone::Good, "It was interrupted, and can go on.".to_owned()));
+    }
+    let (tones, answer) = answer.into_iter().unzip();
+    Some(OverloadReport {
+        schema: OVERLOAD_SCHEMA,
+        name: record.plan.name.clone(),
+        description: record.plan.description.clone(),
+        machine: machine::on_one_line(&record.machine),
+        answer,
+        tones,
+        contenders,
+    })
+}
 
 /// The overload as text: the answer, the tables, what each server did over time, and with `full`
 /// every step of every round.

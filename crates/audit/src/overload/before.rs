@@ -1,9 +1,9 @@
 //! How a server was before its load went beyond the capacity: in the first step, or where it was
 //! not well there, in the closed loop that showed the capacity.
 
-use super::classes::{PARTS_LEAST, SHARE};
-use super::series::{Part, Series, Step};
-use crate::figures::{milliseconds, percent};
+use super::series::{ClosedLoop, PARTS_LEAST, Part, SHARE, Series, Step};
+use super::unsaid::{Ill, Unsaid};
+use crate::figures::milliseconds;
 
 /// How much longer than usual half of the answers must take to have queued, and by how much.
 const QUEUE_FACTOR: f64 = 4.0;
@@ -21,16 +21,6 @@ pub(super) struct Before {
     ill: Option<Ill>,
 }
 
-/// How a server was ill in the first step, at a lower rate than the closed loop showed. Such a
-/// server gives less with more connections.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Ill {
-    /// This share of the requests failed.
-    Failed(f64),
-    /// Half of the answers took this long, nanoseconds, and those of the closed loop much less.
-    Queued(f64),
-}
-
 impl Before {
     /// `None` where too little of the first step was seen, or requests failed there already, and no
     /// closed loop shows that they need not.
@@ -44,7 +34,7 @@ impl Before {
         let failed = failed_share(parts);
         if failed > SHARE {
             series.closed_loop.filter(|it| it.failed <= SHARE)?;
-            return Self::of_closed_loop(series, Ill::Failed(failed));
+            return Self::of_closed_loop(series, |_, shown| Ill::Failed(failed, shown.failed));
         }
         let mut known: Vec<u64> = parts.iter().filter_map(|part| part.p99_ns).collect();
         known.sort_unstable();
@@ -54,17 +44,17 @@ impl Before {
             ill: None,
         };
         let p50_ns = median_p50_ns(parts)?;
-        let closed = Self::of_closed_loop(series, Ill::Queued(p50_ns));
+        let closed = Self::of_closed_loop(series, |mean_ns, _| Ill::Queued(p50_ns, mean_ns));
         let closed = closed.filter(|closed| p50_ns >= closed.slow_ns());
         Some(closed.unwrap_or(usual))
     }
 
-    fn of_closed_loop(series: &Series, ill: Ill) -> Option<Self> {
+    fn of_closed_loop(series: &Series, ill: impl Fn(f64, ClosedLoop) -> Ill) -> Option<Self> {
         let mean_ns = series.closed_loop_mean_ns()?;
         Some(Self {
             p99_ns: mean_ns,
             p99_max_ns: mean_ns,
-            ill: Some(ill),
+            ill: Some(ill(mean_ns, series.closed_loop?)),
         })
     }
 
@@ -100,27 +90,9 @@ impl Before {
     }
 
     /// What cannot be said of a server that was not well at the first step, nor at the last.
-    pub(super) fn unsaid(&self, series: &Series) -> Option<String> {
-        let (already, closed) = match self.ill? {
-            Ill::Failed(share) => (
-                format!("{} of the requests failed", percent(share)),
-                match series.closed_loop?.failed {
-                    0.0 => "none".to_owned(),
-                    share => percent(share),
-                },
-            ),
-            Ill::Queued(p50_ns) => (
-                format!("half of the answers took {}", milliseconds(p50_ns)),
-                format!("{} on average", milliseconds(self.p99_ns)),
-            ),
-        };
-        Some(format!(
-            "whether it recovers: at {} of the capacity {already} already, and {closed} in the \
-             closed loop of {} requests at a time that showed the capacity; it may give less with \
-             more of them, so take a lower --capacity",
-            percent(series.steps.first()?.share),
-            series.closed_loop?.at_a_time,
-        ))
+    pub(super) fn unsaid(&self, series: &Series) -> Option<Unsaid> {
+        let (share, shown) = (series.steps.first()?.share, series.closed_loop?);
+        Some(Unsaid::NeverWell(share, self.ill?, shown.at_a_time))
     }
 }
 

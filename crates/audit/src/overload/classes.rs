@@ -3,19 +3,14 @@
 use super::before::{Before, median_p50_ns};
 use super::goodput::{CARRIED, collapse};
 use super::pace::{Pace, pace};
-use super::series::{Kind, Series, Step};
+use super::series::{Kind, SHARE, Series, Step};
+use super::unsaid::Unsaid;
 use super::{OverloadClass, OverloadFound, ends};
-use crate::figures::{milliseconds, percent, rate, seconds};
+use crate::figures::{milliseconds, percent, seconds};
 use crate::limits::send_lag_allowed_ns;
 
-/// Share of the requests due from which a way to fail is what the server does.
-pub(super) const SHARE: f64 = 0.01;
 /// Time without any answer from which a server stalls, seconds (R38).
 const STALL_S: f64 = 2.0;
-/// Parts that show how a server is: what is usual in the first step, and what it gave in a step
-/// before it ended.
-pub(super) const PARTS_LEAST: usize = 3;
-
 /// The classes of the steps that show what the server does with too much, in their order.
 pub(super) fn of_steps(series: &Series, before: &Before) -> Vec<OverloadFound> {
     let steps = before.steps_beyond(series);
@@ -181,77 +176,39 @@ pub(super) fn stall(series: &Series) -> Option<OverloadFound> {
 }
 
 /// What cannot be said of a trial, and why.
-pub(super) fn unsaid(series: &Series, before: Option<&Before>) -> Vec<String> {
-    let mut unsaid = Vec::new();
-    if before.is_none() {
-        let share = series.steps.first().map_or(0.0, |step| step.share);
-        unsaid.push(format!(
-            "no class: at {} of the capacity requests failed already, or too little of it was \
-             seen; take a lower --capacity",
-            percent(share)
-        ));
-    }
+pub(super) fn unsaid(series: &Series, before: Option<&Before>) -> Vec<Unsaid> {
+    let share = || series.steps.first().map_or(0.0, |step| step.share);
+    let no_class = before.is_none().then(|| Unsaid::NoClass(share()));
     let busy = series.steps.iter().filter(|step| step.is_engine_busy());
-    let busy: Vec<String> = busy
-        .map(|step| {
-            let used = percent(step.engine_busy.unwrap_or(0.0));
-            format!("{} of the capacity ({used} busy)", percent(step.share))
-        })
-        .collect();
-    if !busy.is_empty() {
-        unsaid.push(format!(
-            "whether it queues, drops or collapses at {}: the load engine was at its own limit \
-             there; take a workload that costs the server more, or more processors for the engine",
-            busy.join(", ")
-        ));
-    }
-    let allowed = send_lag_allowed_ns(series.p99_ns);
-    if let Some(slip) = series.slip_p99_ns.filter(|slip| *slip as f64 > allowed) {
-        unsaid.push(format!(
-            "how long short answers took: the load engine sent up to {} late",
-            milliseconds(slip as f64)
-        ));
-    }
-    let local: u64 = series
-        .steps
-        .iter()
-        .map(|step| step.failed.of(Kind::Local))
-        .sum();
-    if local > 0 {
-        unsaid.push(format!(
-            "what {local} requests would have come to: this machine had no file, port or memory \
-             for them"
-        ));
-    }
-    unsaid
+    let busy = busy.map(|step| (step.share, step.engine_busy.unwrap_or(0.0)));
+    let busy = Some(busy.collect()).filter(|busy: &Vec<_>| !busy.is_empty());
+    let slip = series.slip_p99_ns.map(|slip| slip as f64);
+    let late = slip.filter(|slip| *slip > send_lag_allowed_ns(series.p99_ns));
+    let local = series.steps.iter().map(|step| step.failed.of(Kind::Local));
+    let local = Some(local.sum()).filter(|local| *local > 0);
+    let all = [
+        no_class,
+        busy.map(Unsaid::EngineBusy),
+        late.map(Unsaid::Late),
+        local.map(Unsaid::Local),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 /// Why there is no class, where many answers were wrong: a status or a body that no class is of.
-pub(super) fn wrong_answers(series: &Series) -> Option<String> {
+pub(super) fn wrong_answers(series: &Series) -> Option<Unsaid> {
     let share = |step: &Step| step.failed.of(Kind::Wrong) as f64 / step.due.max(1) as f64;
     let measured = series.steps.iter().filter(|step| step.is_measured());
     let worst = measured.max_by(|one, other| share(one).total_cmp(&share(other)))?;
-    (share(worst) >= SHARE).then(|| {
-        format!(
-            "what it does beyond its capacity: at {} of it {} of the requests were answered \
-             wrongly (status or body), and nothing says why",
-            percent(worst.share),
-            percent(share(worst))
-        )
-    })
+    (share(worst) >= SHARE).then(|| Unsaid::Wrong(worst.share, share(worst)))
 }
 
 /// Why there is no class at all, where the server was never asked for too much.
-pub(super) fn never_beyond(series: &Series) -> Option<String> {
+pub(super) fn never_beyond(series: &Series) -> Option<Unsaid> {
     let most = series.steps.iter().filter(|step| step.is_measured());
     let most = most.max_by(|one, other| one.rate_per_s.total_cmp(&other.rate_per_s))?;
-    let carried = most.ok_per_s? >= CARRIED * most.rate_per_s;
-    carried.then(|| {
-        format!(
-            "what it does beyond its capacity: it carried {}/s, {} of what was taken as its \
-             capacity; take a higher --capacity",
-            rate(most.ok_per_s.unwrap_or(0.0)),
-            percent(most.share)
-        )
-    })
+    let ok_per_s = most
+        .ok_per_s
+        .filter(|ok| *ok >= CARRIED * most.rate_per_s)?;
+    Some(Unsaid::Carried(ok_per_s, most.share))
 }

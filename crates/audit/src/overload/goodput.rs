@@ -1,9 +1,8 @@
 //! Right answers beyond the capacity, as a share of the peak: at twice the capacity, and where they
 //! collapsed.
 
-use super::classes::{PARTS_LEAST, SHARE};
 use super::ends;
-use super::series::{Kind, Part, Series, Step};
+use super::series::{Kind, PARTS_LEAST, Part, SHARE, Series, Step};
 use crate::figures::{percent, rate};
 
 /// Shares of the capacity that count as twice.
@@ -22,7 +21,7 @@ pub(super) const CARRIED: f64 = 0.95;
 /// What was taken as a server's capacity, requests per second, where the steps are no shares of its
 /// capacity.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Misjudged {
+pub enum Misjudged {
     /// It gave more.
     TooLow(f64),
     /// It gave less, though it was asked for as much. What a closed loop showed is never too high:

@@ -6,12 +6,10 @@ use bakeoff_record::{LoadResult, TrialEnd, TrialRecord};
 use serde::Serialize;
 
 use super::OverloadClass;
-use super::series::{Kind, Kinds};
+use super::series::{Kind, Kinds, SHARE};
 use crate::figures::{count, milliseconds, percent};
 use crate::limits::ENGINE_BUSY_INVALID;
 
-/// Share of the requests from which a way to fail is what the server does.
-const SHARE: f64 = 0.01;
 /// How many times as long as on the first rung 99 % of the answers take where it slows.
 const SLOWER: f64 = 2.0;
 /// Share of the best rung's goodput below which it has collapsed.

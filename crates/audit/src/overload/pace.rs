@@ -4,12 +4,9 @@
 //! median of the answers 429 and 5xx lies between two bounds, and where these do not agree it is
 //! not known.
 
-use bakeoff_record::Histogram;
-
 use super::before::Before;
-use super::classes::SHARE;
-use super::series::{Kind, Kinds, Series, Step};
-use crate::figures::percent;
+use super::series::{Kind, SHARE, Series, Step};
+use super::unsaid::Unsaid;
 
 /// A quick answer that the server is too busy takes at most this many times what 99 % of the
 /// answers before took, or at most this time where that is longer.
@@ -27,23 +24,6 @@ pub(super) enum Pace {
     Unknown,
 }
 
-/// The least and the most that the median of the answers 429 and 5xx can be, nanoseconds; `None`
-/// where there are none.
-pub(super) fn busy_between(times: &Histogram, failed: &Kinds) -> Option<(u64, u64)> {
-    let all = times.count();
-    let busy = failed.of(Kind::Busy).min(all);
-    if busy == 0 {
-        return None;
-    }
-    // Who gave up has waited for longer than anybody who got an answer.
-    let gave_up = failed.of(Kind::Timeout) + failed.of(Kind::Dropped);
-    let others = (all - busy).saturating_sub(gave_up);
-    let half = busy as f64 / 2.0;
-    let at = |rank: f64| times.quantile((rank / all as f64).min(1.0));
-    // All others are slower, or all are quicker.
-    at(half).zip(at(others as f64 + half))
-}
-
 /// How soon the answers 429 and 5xx of a step come.
 pub(super) fn pace(step: &Step, before: &Before) -> Pace {
     let quick_ns = QUICK_NS.max(QUICK_FACTOR * before.p99_ns);
@@ -56,16 +36,10 @@ pub(super) fn pace(step: &Step, before: &Before) -> Pace {
 }
 
 /// Why it cannot be said whether the server sheds.
-pub(super) fn unsaid(series: &Series, before: &Before) -> Option<String> {
+pub(super) fn unsaid(series: &Series, before: &Before) -> Option<Unsaid> {
     let steps = before.steps_beyond(series).map(|(_, step)| step);
     let unknown =
         steps.filter(|it| it.share_of(Kind::Busy) >= SHARE && pace(it, before) == Pace::Unknown);
-    let shares: Vec<String> = unknown.map(|step| percent(step.share)).collect();
-    (!shares.is_empty()).then(|| {
-        format!(
-            "whether it answers quickly that it is too busy at {} of the capacity: too many \
-             requests failed there in other ways to tell how long its answers 429 and 5xx took",
-            shares.join(", ")
-        )
-    })
+    let shares: Vec<f64> = unknown.map(|step| step.share).collect();
+    (!shares.is_empty()).then_some(Unsaid::Pace(shares))
 }

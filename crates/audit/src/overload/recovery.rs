@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::before::{Before, failed_share, is_ill, median_p50_ns};
-use super::classes::SHARE;
-use super::series::{Part, Series};
+use super::series::{Part, SHARE, Series};
+use super::unsaid::Unsaid;
 use super::{OverloadClass, OverloadFound};
-use crate::figures::{milliseconds, percent};
+use crate::figures::percent;
 
 /// Share of the requests that may fail in a part in which all is well (R38).
 const FAILED: f64 = 0.001;
@@ -45,10 +45,15 @@ pub enum Recovery {
 }
 
 impl Recovery {
+    /// Whether it did so with the load.
+    pub fn is_at_once(self) -> bool {
+        matches!(self, Self::After { seconds } if seconds < 0.05)
+    }
+
     /// The text in a table: `at once`, `3.2 s`, `> 60 s`.
     pub fn text(self) -> String {
         match self {
-            Self::After { seconds } if seconds < 0.05 => "at once".to_owned(),
+            _ if self.is_at_once() => "at once".to_owned(),
             Self::After { seconds } => format!("{seconds:.1} s"),
             Self::NotWithin { seconds } => format!("> {seconds:.0} s"),
             Self::Never => "never".to_owned(),
@@ -56,11 +61,49 @@ impl Recovery {
     }
 
     /// A number that orders: what was not seen to end is beyond everything.
-    pub fn seconds(self) -> f64 {
+    pub(super) fn seconds(self) -> f64 {
         match self {
             Self::After { seconds } => seconds,
             Self::NotWithin { .. } | Self::Never => f64::INFINITY,
         }
+    }
+}
+
+/// When it recovered over several rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Recoveries {
+    /// The median, of an even number of rounds the later one of the two in the middle, so that one
+    /// recovery does not speak for one that was never seen.
+    pub middle: Recovery,
+    /// The first and the last, where they differ.
+    pub range: Option<(Recovery, Recovery)>,
+}
+
+impl Recoveries {
+    pub(super) fn of(mut all: Vec<Recovery>) -> Option<Self> {
+        let is_never = |one: &Recovery| matches!(one, Recovery::Never);
+        all.sort_by(|one, other| {
+            let seconds = one.seconds().total_cmp(&other.seconds());
+            seconds.then(is_never(one).cmp(&is_never(other)))
+        });
+        let (first, last) = (*all.first()?, *all.last()?);
+        Some(Self {
+            middle: *all.get(all.len() / 2)?,
+            range: (first != last).then_some((first, last)),
+        })
+    }
+
+    /// ` (2.0 s to never)`, where they differ.
+    pub fn range_text(&self) -> String {
+        let range = self.range;
+        range.map_or(String::new(), |(first, last)| {
+            format!(" ({} to {})", first.text(), last.text())
+        })
+    }
+
+    /// The text in a table: `4.0 s (2.0 s to never)`.
+    pub fn text(&self) -> String {
+        self.middle.text() + &self.range_text()
     }
 }
 
@@ -118,7 +161,7 @@ pub(super) enum NotRecovered {
     Metastable(OverloadFound),
     /// It was well on the way back and is ill again at its end: a pause of the machine there looks
     /// the same. Or it was ill and got better until the end.
-    Unsaid(String),
+    Unsaid(Unsaid),
 }
 
 /// Looks at the end of the way back of a server that did not recover there; `None` where it did,
@@ -138,20 +181,11 @@ pub(super) fn not_recovered(
         return None;
     }
     if let Some((from_s, to_s)) = well(parts, before) {
-        return Some(NotRecovered::Unsaid(format!(
-            "whether it recovers: it was well from {:.1} s to {:.1} s after the load had gone \
-             back, and ill again when the step ended; take more --rounds",
-            from_s - back.start_s,
-            to_s - back.start_s
-        )));
+        let (from_s, to_s) = (from_s - back.start_s, to_s - back.start_s);
+        return Some(NotRecovered::Unsaid(Unsaid::WellOnce(from_s, to_s)));
     }
     if let Some((from_ns, to_ns)) = draining(parts) {
-        return Some(NotRecovered::Unsaid(format!(
-            "whether it recovers: half of the answers took {} when the load had gone back and {} \
-             when the step ended, so its queue was draining; take a longer --step",
-            milliseconds(from_ns),
-            milliseconds(to_ns)
-        )));
+        return Some(NotRecovered::Unsaid(Unsaid::Draining(from_ns, to_ns)));
     }
     Some(NotRecovered::Metastable(OverloadFound {
         class: OverloadClass::Metastable,

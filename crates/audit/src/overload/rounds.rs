@@ -1,11 +1,11 @@
 //! What several rounds say together: classes that most of them show, and medians.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::goodput::{Misjudged, misjudged};
+use super::recovery::{Recoveries, Recovery};
+use super::unsaid::{Unsaid, UnsaidOf};
 use super::{OverloadClass, OverloadRamp};
-use crate::figures;
-use crate::sentence::named_rounds;
 
 /// What a contender does beyond its capacity, over all rounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -22,11 +22,12 @@ pub struct Beyond {
     pub goodput_at_twice: Option<Spread>,
     /// Time until it had recovered, seconds; a bound of null is beyond what was watched.
     pub recovery_s: Option<Spread>,
-    /// The same as text.
-    pub recovery: String,
+    /// The same, written as text.
+    #[serde(serialize_with = "as_text")]
+    pub recovery: Option<Recoveries>,
     /// What cannot be said, and why; each once, with the figures of the first round that cannot,
     /// and with the rounds where others can say it.
-    pub unsaid: Vec<String>,
+    pub unsaid: Vec<UnsaidOf>,
 }
 
 /// A class over rounds.
@@ -98,7 +99,7 @@ pub fn judge_rounds(ramps: &[OverloadRamp], shares: &[f64]) -> Beyond {
         Spread::of(measured.iter().filter_map(|ramp| value(ramp)).collect())
     };
     let recoveries = measured.iter().filter_map(|ramp| ramp.recovery);
-    let recovery_s = Spread::of_times(recoveries.map(super::Recovery::seconds).collect());
+    let recovery_s = recoveries.clone().map(Recovery::seconds).collect();
     let peak_per_s = spread(&|ramp| ramp.peak_per_s);
     let peak = peak_per_s.and_then(|peak| peak.median);
     let mut unsaid = unsaid(ramps);
@@ -109,55 +110,26 @@ pub fn judge_rounds(ramps: &[OverloadRamp], shares: &[f64]) -> Beyond {
         seldom,
         peak_per_s,
         goodput_at_twice: spread(&|ramp| ramp.goodput_at_twice),
-        recovery: recovery_text(&measured, recovery_s),
-        recovery_s,
+        recovery: Recoveries::of(recoveries.collect()),
+        recovery_s: Spread::of_times(recovery_s),
         unsaid,
     }
 }
 
-/// What rounds cannot say for one reason, whatever the figures of each.
-struct Unsaid<'r> {
-    /// The first round's text.
-    why: &'r str,
-    rounds: Vec<u32>,
-    /// The round whose figures these are, where another one has others.
-    figures_of: Option<u32>,
-}
-
-impl Unsaid<'_> {
-    fn text(&self, of: usize) -> String {
-        let rounds = in_some(&self.rounds, of);
-        let figures = self
-            .figures_of
-            .map(|round| format!("figures of round {round}"));
-        let behind: Vec<String> = rounds.into_iter().chain(figures).collect();
-        if behind.is_empty() {
-            self.why.to_owned()
-        } else {
-            format!("{} ({})", self.why, behind.join("; "))
-        }
-    }
-}
-
 /// What the rounds cannot say, each once; first what none of them can.
-fn unsaid(ramps: &[OverloadRamp]) -> Vec<String> {
-    let mut all: Vec<Unsaid<'_>> = Vec::new();
+fn unsaid(ramps: &[OverloadRamp]) -> Vec<UnsaidOf> {
+    let mut all: Vec<UnsaidOf> = Vec::new();
     for ramp in ramps {
         for why in &ramp.unsaid {
-            let reason = without_figures(why);
-            // Two steps of one round may differ in nothing but their share.
-            let same = all
-                .iter_mut()
-                .find(|it| !it.rounds.contains(&ramp.round) && without_figures(it.why) == reason);
-            match same {
-                Some(same) => {
-                    if same.why != why {
-                        same.figures_of = same.rounds.first().copied();
+            match all.iter_mut().find(|it| it.why.is_alike(why)) {
+                Some(known) => {
+                    if known.why != *why {
+                        known.figures_of = known.rounds.first().copied();
                     }
-                    same.rounds.push(ramp.round);
+                    known.rounds.push(ramp.round);
                 }
-                None => all.push(Unsaid {
-                    why,
+                None => all.push(UnsaidOf {
+                    why: why.clone(),
                     rounds: vec![ramp.round],
                     figures_of: None,
                 }),
@@ -165,31 +137,18 @@ fn unsaid(ramps: &[OverloadRamp]) -> Vec<String> {
         }
     }
     all.sort_by_key(|it| it.rounds.len() < ramps.len());
-    all.iter().map(|it| it.text(ramps.len())).collect()
-}
-
-/// A text with one mark in place of each number.
-fn without_figures(text: &str) -> String {
-    let mut rest = text.chars().peekable();
-    let mut reason = String::with_capacity(text.len());
-    while let Some(next) = rest.next() {
-        let is_figure = |it: char| it.is_ascii_digit();
-        // `1,200` and `0.8` are one number, and `5, ` ends with its digit.
-        let is_inside = reason.ends_with('0')
-            && matches!(next, '.' | ',')
-            && rest.peek().copied().is_some_and(is_figure);
-        if !(is_figure(next) || is_inside) {
-            reason.push(next);
-        } else if !reason.ends_with('0') {
-            reason.push('0');
-        }
+    for one in &mut all {
+        one.rounds = in_some(std::mem::take(&mut one.rounds), ramps.len());
     }
-    reason
+    all
 }
 
-/// `in round 2`; `None` where it holds for all of them.
-fn in_some(rounds: &[u32], of: usize) -> Option<String> {
-    (rounds.len() < of).then(|| format!("in {}", named_rounds(rounds)))
+/// The rounds, unless they are all.
+fn in_some(mut rounds: Vec<u32>, of: usize) -> Vec<u32> {
+    if rounds.len() == of {
+        rounds.clear();
+    }
+    rounds
 }
 
 /// Why the result at twice the capacity is not known, where something else was taken as the
@@ -198,28 +157,21 @@ fn why_not_twice(
     ramps: &[&OverloadRamp],
     peak_per_s: Option<f64>,
     has_classes: bool,
-) -> Option<String> {
-    let found = |ramp: &OverloadRamp| misjudged(ramp.series.as_ref()?, peak_per_s);
-    let all: Vec<(u32, Misjudged)> = ramps
-        .iter()
-        .filter_map(|ramp| Some((ramp.round, found(ramp)?)))
-        .collect();
-    let rounds: Vec<u32> = all.iter().map(|(round, _)| *round).collect();
-    let shown = |rate: f64| figures::amount(rate, 1);
-    let peak = shown(peak_per_s?);
-    let (gave, taken) = match all.first()?.1 {
-        // A server without a class was never beyond its capacity, and each round says so.
-        Misjudged::TooLow(_) if !has_classes => return None,
-        Misjudged::TooLow(taken) => (format!("it gave {peak}/s"), taken),
-        Misjudged::TooHigh(taken) => (format!("no step gave more than {peak}/s"), taken),
+) -> Option<UnsaidOf> {
+    let found = |ramp: &&OverloadRamp| {
+        let misjudged = misjudged(ramp.series.as_ref()?, peak_per_s)?;
+        Some((ramp.round, misjudged))
     };
-    let taken = shown(taken);
-    let in_some = in_some(&rounds, ramps.len()).map_or(String::new(), |it| format!(" ({it})"));
-    let advised = peak.replace(',', "");
-    Some(format!(
-        "what it does at twice its capacity{in_some}: {gave}, and {taken}/s was taken as its \
-         capacity; take --capacity {advised}"
-    ))
+    let (rounds, all): (Vec<u32>, Vec<Misjudged>) = ramps.iter().filter_map(found).unzip();
+    let first = *all.first()?;
+    // A server without a class was never beyond its capacity, and each round says so.
+    let is_said = matches!(first, Misjudged::TooLow(_)) && !has_classes;
+    let rounds = in_some(rounds, ramps.len());
+    (!is_said).then_some(UnsaidOf {
+        why: Unsaid::NotTwice(first, peak_per_s?, rounds),
+        rounds: Vec::new(),
+        figures_of: None,
+    })
 }
 
 fn class_seen(class: OverloadClass, ramps: &[&OverloadRamp], shares: &[f64]) -> Option<ClassSeen> {
@@ -235,23 +187,7 @@ fn class_seen(class: OverloadClass, ramps: &[&OverloadRamp], shares: &[f64]) -> 
     })
 }
 
-/// The median, of an even number of rounds the later one of the two in the middle, so that one
-/// recovery does not speak for one that was never seen; with the range where there are several.
-fn recovery_text(ramps: &[&OverloadRamp], spread: Option<Spread>) -> String {
-    let mut all: Vec<super::Recovery> = ramps.iter().filter_map(|ramp| ramp.recovery).collect();
-    let never = |one: &super::Recovery| matches!(one, super::Recovery::Never);
-    all.sort_by(|one, other| {
-        let seconds = one.seconds().total_cmp(&other.seconds());
-        seconds.then(never(one).cmp(&never(other)))
-    });
-    let Some((middle, last)) = all.get(all.len() / 2).zip(all.last()) else {
-        return "not known".to_owned();
-    };
-    match spread {
-        Some(spread) if spread.n > 1 && all.first() != Some(last) => {
-            let first = all.first().unwrap_or(last);
-            format!("{} ({} to {})", middle.text(), first.text(), last.text())
-        }
-        _ => middle.text(),
-    }
+fn as_text<S: Serializer>(it: &Option<Recoveries>, serializer: S) -> Result<S::Ok, S::Error> {
+    let text = it.map(|it| it.text());
+    serializer.serialize_str(text.as_deref().unwrap_or("not known"))
 }

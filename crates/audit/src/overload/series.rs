@@ -10,9 +10,14 @@ use bakeoff_record::{
 use bakeoff_stats::server_tree;
 use serde::Serialize;
 
-use super::pace::busy_between;
 use crate::ended::{WorkersEnded, workers_ended};
 use crate::limits::ENGINE_BUSY_INVALID;
+
+/// Share of the requests due from which a way to fail is what the server does.
+pub(super) const SHARE: f64 = 0.01;
+/// Parts that show how a server is: what is usual in the first step, and what it gave in a step
+/// before it ended.
+pub(super) const PARTS_LEAST: usize = 3;
 
 /// How a request failed, as far as it says what the server does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -445,6 +450,23 @@ fn filled(mut step: Step, record: &TrialRecord, result: &LoadResult, parts: &[Pa
     step.busy_p50_ns = busy_between(&failures, &step.failed);
     step.engine_busy = engine_busy(&step, record, result);
     step
+}
+
+/// The least and the most that the median of the answers 429 and 5xx can be, nanoseconds; `None`
+/// where there are none.
+pub(super) fn busy_between(times: &Histogram, failed: &Kinds) -> Option<(u64, u64)> {
+    let all = times.count();
+    let busy = failed.of(Kind::Busy).min(all);
+    if busy == 0 {
+        return None;
+    }
+    // Who gave up has waited for longer than anybody who got an answer.
+    let gave_up = failed.of(Kind::Timeout) + failed.of(Kind::Dropped);
+    let others = (all - busy).saturating_sub(gave_up);
+    let half = busy as f64 / 2.0;
+    let at = |rank: f64| times.quantile((rank / all as f64).min(1.0));
+    // All others are slower, or all are quicker.
+    at(half).zip(at(others as f64 + half))
 }
 
 /// What the load engine used of its threads' processors in a step; the busiest host's where there

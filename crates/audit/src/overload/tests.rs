@@ -87,6 +87,11 @@ fn check(series: &Series, expected: &[OverloadClass]) -> OverloadRamp {
     judged
 }
 
+/// What cannot be said, in words.
+fn texts<T: ToString>(all: &[T]) -> Vec<String> {
+    all.iter().map(ToString::to_string).collect()
+}
+
 #[test]
 fn a_healthy_server_has_no_class() {
     let judged = check(&series(&|_, _, _| ()), &[]);
@@ -95,7 +100,7 @@ fn a_healthy_server_has_no_class() {
         judged.goodput_at_twice, None,
         "it was not at twice its capacity"
     );
-    let why = judged.unsaid.join(" ");
+    let why = texts(&judged.unsaid).join(" ");
     assert!(why.contains("a higher --capacity"), "{why}");
 }
 
@@ -117,7 +122,7 @@ fn a_capacity_that_was_taken_too_low_says_nothing_of_twice_the_capacity() {
     assert_eq!(more.goodput_at_twice, None);
     let rounds = judge_rounds(&[more.clone(), more], &SHARES);
     assert_eq!(
-        rounds.unsaid,
+        texts(&rounds.unsaid),
         [
             "what it does at twice its capacity: it gave 1,600/s, and 1,000/s was taken as its \
              capacity; take --capacity 1600"
@@ -178,7 +183,9 @@ fn a_quick_error_is_shed_and_a_late_one_has_queued() {
     // A wrong answer that says nothing about load is no class.
     let wrong = check(&series(&beyond(Kind::Wrong, MS)), &[]);
     assert!(
-        wrong.unsaid[0].contains("were answered wrongly"),
+        wrong.unsaid[0]
+            .to_string()
+            .contains("were answered wrongly"),
         "{wrong:?}"
     );
 }
@@ -350,7 +357,7 @@ fn what_the_load_engine_could_not_send_is_no_collapse() {
         }
     });
     let judged = check(&unsent, &[]);
-    let why = judged.unsaid.join(" ");
+    let why = texts(&judged.unsaid).join(" ");
     assert!(why.contains("no file, port or memory"), "{why}");
 }
 
@@ -482,7 +489,7 @@ fn what_the_load_engine_may_have_done_is_not_the_servers() {
         step.engine_busy = Some(0.97);
     }
     let judged = check(&queues, &[]);
-    let why = judged.unsaid.join(" ");
+    let why = texts(&judged.unsaid).join(" ");
     assert!(
         why.contains("150 % of the capacity (97 % busy), 200 %"),
         "{why}"
@@ -505,7 +512,9 @@ fn without_a_sound_beginning_nothing_is_said() {
     );
     assert_eq!(judged.recovery, None);
     assert!(
-        judged.unsaid[0].contains("at 50 % of the capacity"),
+        judged.unsaid[0]
+            .to_string()
+            .contains("at 50 % of the capacity"),
         "{:?}",
         judged.unsaid
     );

@@ -1,7 +1,6 @@
 //! A search as a document: the answer, the bounds, the latency curve, and the trials.
 
-use super::sentence::searches_have_a_goal_in_common;
-use super::trust;
+use super::sentence::{searches_have_a_goal_in_common, trust};
 use super::view::{CurveRow, FindReport, FoundRow, QuantileRow, TrialRow};
 use crate::document::{
     Column, Document, Extent, Field, Line, Part, Section, Table, Unit, Value, fitted,
@@ -41,7 +40,7 @@ fn answer(report: &FindReport) -> Section {
 }
 
 fn trusted(report: &FindReport) -> Section {
-    let lines = trust::lines(&report.contenders).into_iter();
+    let lines = trust(&report.contenders).into_iter();
     let lines = lines.zip(&report.contenders).map(|(line, row)| {
         let is_weak = !(row.trust.lower && row.trust.upper);
         Line::toned(if is_weak { Tone::Note } else { Tone::Good }, line)
@@ -285,7 +284,7 @@ fn trials(report: &FindReport) -> Section {
         vec![
             Field::text(plain(&one.id)),
             Field::text(found.goal.text.clone()),
-            Field::text(one.purpose),
+            Field::text(one.purpose.name()),
             Field::number(one.rate_per_s),
             Field::of(Value::Number(one.length_s)),
             Field::number(one.achieved_per_s),

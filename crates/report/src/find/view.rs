@@ -1,17 +1,13 @@
 //! The view model of a search, `bakeoff.find/1`: fields may be added, a hole is null.
 
 use bakeoff_plan::Goal;
-use bakeoff_record::{Disturbance, TrialEnd, TrialRecord};
+use bakeoff_record::{Disturbance, TrialRecord};
 use bakeoff_search::{
     CurvePoint, Found, Irregular, Judged, Purpose, Quest, TRIALS_MAX, Tally, TrialFound, Why,
-    quests,
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::sentence;
-use super::trust::{self, BoundsTrust};
-use crate::machine;
-use crate::redaction::Redacted;
+use crate::words::bounds::{self, BoundsTrust};
 
 /// Version of the document.
 pub const FIND_SCHEMA: &str = "bakeoff.find/1";
@@ -133,7 +129,8 @@ pub struct TrialRow {
     /// Id in the record.
     pub id: String,
     /// `closed`, `search`, `confirm` or `curve`.
-    pub purpose: &'static str,
+    #[serde(serialize_with = "by_name")]
+    pub purpose: Purpose,
     /// Rate offered, requests per second; null in a closed loop.
     pub rate_per_s: Option<f64>,
     /// Measured time, seconds.
@@ -183,53 +180,30 @@ impl QuantileRow {
     }
 }
 
-/// Draws what a search found; `None` of a record without one.
-pub fn find_view(redacted: &Redacted) -> Option<FindReport> {
-    let record = redacted.record();
-    if !record.plan.is_search() {
-        return None;
-    }
-    let all = quests(&record.plan, &record.trials);
-    let mut contenders = Vec::new();
+/// The rows by workload, search, goal and contender, in the plan's order.
+pub(super) fn rows(all: &[Quest<'_>], records: &[TrialRecord]) -> Vec<FoundRow> {
+    let mut rows = Vec::new();
     let mut groups: Vec<(&str, String)> = Vec::new();
-    for quest in &all {
+    for quest in all {
         let group = (quest.workload.name.as_str(), quest.load.label());
         if !groups.contains(&group) {
             groups.push(group);
         }
     }
     for (workload, label) in &groups {
-        let of_group = || {
-            let quests = all.iter();
-            quests.filter(|it| it.workload.name == *workload && it.load.label() == *label)
-        };
-        let found: Vec<(&Quest<'_>, Vec<Found>)> = of_group()
+        let of_group = all
+            .iter()
+            .filter(|it| it.workload.name == *workload && it.load.label() == *label);
+        let found: Vec<(&Quest<'_>, Vec<Found>)> = of_group
             .map(|quest| (quest, quest.progress.found(quest.yardstick_per_s)))
             .collect();
         let goals = found.first().map_or(0, |(_, goals)| goals.len());
         for goal in 0..goals {
-            let rows = found.iter();
-            contenders.extend(rows.map(|(quest, goals)| row(quest, &goals[goal], &record.trials)));
+            let found = found.iter();
+            rows.extend(found.map(|(quest, goals)| row(quest, &goals[goal], records)));
         }
     }
-    let interrupted = record
-        .trials
-        .iter()
-        .any(|it| it.end == TrialEnd::Interrupted);
-    let mut answer = sentence::answer(&contenders);
-    // In its curves too, where every bound is known.
-    let goes_on = all.iter().any(|quest| quest.progress.next().is_some());
-    if interrupted && goes_on {
-        answer.push("The search was interrupted, and can go on.".to_owned());
-    }
-    Some(FindReport {
-        schema: FIND_SCHEMA,
-        name: record.plan.name.clone(),
-        description: record.plan.description.clone(),
-        machine: machine::on_one_line(&record.machine),
-        answer,
-        contenders,
-    })
+    rows
 }
 
 fn row(quest: &Quest<'_>, found: &Found, records: &[TrialRecord]) -> FoundRow {
@@ -246,7 +220,7 @@ fn row(quest: &Quest<'_>, found: &Found, records: &[TrialRecord]) -> FoundRow {
         why: found.why.clone(),
         confirmed: found.confirmed,
         tally: found.tally,
-        trust: trust::weigh(found, disturbed),
+        trust: bounds::weigh(found, disturbed.counted),
         behind: Servers {
             lower_servers: standing.lower_servers,
             upper_servers: standing.upper_servers,
@@ -315,7 +289,7 @@ fn goal(goal: &Goal, search: String) -> GoalFacts {
 fn trial(trial: &TrialFound) -> TrialRow {
     TrialRow {
         id: trial.id.clone(),
-        purpose: trial.purpose.name(),
+        purpose: trial.purpose,
         rate_per_s: trial.rate_per_s,
         length_s: trial.length_s,
         achieved_per_s: trial.achieved_per_s,
@@ -339,6 +313,10 @@ fn point(point: &CurvePoint) -> CurveRow {
         failed_share: point.failed_share,
         why: point.why.clone(),
     }
+}
+
+fn by_name<S: Serializer>(purpose: &Purpose, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(purpose.name())
 }
 
 impl FoundRow {

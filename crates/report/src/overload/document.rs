@@ -9,7 +9,6 @@ use crate::document::{
     Column, Document, Extent, Field, Line, Part, Section, Table, Unit, Value, fitted,
 };
 use crate::number::{counted, percent, plain};
-use crate::view::Tone;
 
 /// With `sparks`, each server over time as lines of characters.
 pub(super) fn draw(report: &OverloadReport, sparks: bool) -> Document {
@@ -40,14 +39,8 @@ fn overload_column(report: &OverloadReport) -> Column {
 }
 
 fn answer(report: &OverloadReport) -> Section {
-    let lines = report.answer.iter().map(|line| {
-        let tone = if sentence::is_unknown(line) {
-            Tone::Note
-        } else {
-            Tone::Good
-        };
-        Line::toned(tone, plain(line))
-    });
+    let lines = report.answer.iter().zip(&report.tones);
+    let lines = lines.map(|(line, tone)| Line::toned(*tone, plain(line)));
     let parts = vec![Part::Lines(lines.collect())];
     Section::new("answer", "", parts)
 }
@@ -99,7 +92,10 @@ fn beyond(report: &OverloadReport) -> Section {
 fn beyond_row(row: &OverloadRow) -> Vec<Field> {
     let beyond = &row.beyond;
     let known = |value: Option<f64>| {
-        let why = row.lost.clone().or_else(|| beyond.unsaid.first().cloned());
+        let why = row
+            .lost
+            .clone()
+            .or_else(|| beyond.unsaid.first().map(ToString::to_string));
         Field {
             reason: why.filter(|_| value.is_none()),
             ..Field::number(value)
@@ -120,7 +116,11 @@ fn beyond_row(row: &OverloadRow) -> Vec<Field> {
         Field::text(classes),
         known(beyond.peak_per_s.and_then(|it| it.median)),
         known(beyond.goodput_at_twice.and_then(|it| it.median)),
-        Field::text(beyond.recovery.clone()),
+        Field::text(
+            beyond
+                .recovery
+                .map_or("not known".to_owned(), |it| it.text()),
+        ),
         Field::text(plain(&row.overload)),
     ]
 }

@@ -8,9 +8,7 @@ use bakeoff_plan::{Contender, Load, Overload, Purpose, Workload};
 use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
 use serde::Serialize;
 
-use super::sentence;
-use crate::machine;
-use crate::redaction::Redacted;
+use crate::view::Tone;
 
 /// Version of the document.
 pub const OVERLOAD_SCHEMA: &str = "bakeoff.overload/1";
@@ -28,6 +26,9 @@ pub struct OverloadReport {
     pub machine: String,
     /// The answer in sentences: one for each contender, and what cannot be said.
     pub answer: Vec<String>,
+    /// How to take each of them.
+    #[serde(skip)]
+    pub tones: Vec<Tone>,
     /// The rows by workload, overload and contender, in the plan's order.
     pub contenders: Vec<OverloadRow>,
 }
@@ -75,36 +76,19 @@ impl OverloadRow {
     }
 }
 
-/// Draws what servers did beyond their capacity; `None` of a record without it.
-pub fn overload_view(redacted: &Redacted) -> Option<OverloadReport> {
-    let record = redacted.record();
-    if !record.plan.is_overload() {
-        return None;
-    }
-    let mut contenders = Vec::new();
+/// The rows by workload, overload and contender, in the plan's order.
+pub(super) fn rows(record: &Record) -> Vec<OverloadRow> {
+    let mut rows = Vec::new();
     for workload in &record.plan.workloads {
         for load in &record.plan.loads {
             let Some(overload) = load.overload() else {
                 continue;
             };
             let all = record.plan.contenders.iter();
-            contenders
-                .extend(all.map(|contender| row(record, contender, workload, (load, overload))));
+            rows.extend(all.map(|contender| row(record, contender, workload, (load, overload))));
         }
     }
-    let mut answer = sentence::answer(&contenders);
-    let mut trials = record.trials.iter();
-    if trials.any(|it| it.end == TrialEnd::Interrupted) {
-        answer.push("It was interrupted, and can go on.".to_owned());
-    }
-    Some(OverloadReport {
-        schema: OVERLOAD_SCHEMA,
-        name: record.plan.name.clone(),
-        description: record.plan.description.clone(),
-        machine: machine::on_one_line(&record.machine),
-        answer,
-        contenders,
-    })
+    rows
 }
 
 fn row(
@@ -212,7 +196,7 @@ impl OverloadReport {
                 let unsaid = row.beyond.unsaid.first();
                 let disturbed = row.disturbed.first();
                 let disturbed = disturbed.map(|id| format!("trial {id} was disturbed"));
-                let why = unsaid.cloned().or(disturbed)?;
+                let why = unsaid.map(ToString::to_string).or(disturbed)?;
                 Some(format!("{}: {why}, as --strict asks", row.contender))
             })
         };

@@ -13,11 +13,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::feed::is_time;
 use crate::document::findings_of;
-use crate::find::{FindReport, FoundRow, searches_apart};
+use crate::find::{FindReport, FoundRow};
 use crate::number::{counted, plain};
 use crate::overload::OverloadReport;
 use crate::redaction::Redacted;
 use crate::view::{Cell, Class, Comparison, Report};
+use crate::words::find::searches_apart;
 
 /// Characters of a plan's name that go into the name of a page.
 const NAME_CHARACTERS: usize = 40;

@@ -9,7 +9,7 @@ use bakeoff_record::{
 };
 
 use super::super::{Ladder, OverloadClass, OverloadRamp, judge_ladder, judge_ramp};
-use super::MS;
+use super::{MS, texts};
 
 /// A closed loop of ten seconds.
 fn rung(clients: u32, ok: u64, ms: u64, failed: (Outcome, u64)) -> (u32, TrialRecord) {
@@ -245,7 +245,7 @@ fn a_ramp_that_failed_beside_the_server_is_judged_and_says_so() {
         let judged = ramp(failed(step, cause), None);
         assert_eq!(died(&judged), Some(false), "{cause}");
         assert_eq!(judged.classes, [], "{cause}");
-        let unsaid = judged.unsaid.join("; ");
+        let unsaid = texts(&judged.unsaid).join("; ");
         assert!(unsaid.ends_with(cause), "{unsaid}");
     }
     let lost = ramp(
@@ -253,7 +253,7 @@ fn a_ramp_that_failed_beside_the_server_is_judged_and_says_so() {
         Some(without("g1")),
     );
     assert_eq!(died(&lost), None, "it counts in no figure");
-    assert_eq!(lost.unsaid, ["host g1 was lost"]);
+    assert_eq!(texts(&lost.unsaid), ["host g1 was lost"]);
 }
 
 #[test]

@@ -1,36 +1,52 @@
-//! The answer in sentences.
+//! What servers do beyond their capacity, in sentences.
 
 use bakeoff_audit::list;
-use bakeoff_audit::overload::{ClassSeen, OverloadClass};
+use bakeoff_audit::overload::{ClassSeen, OverloadClass, Recovery};
 
-use super::view::OverloadRow;
 use crate::number::{plain, share, whole};
+use crate::overload::view::OverloadRow;
+use crate::view::Tone;
 
 /// One sentence for each contender, then what cannot be said of it, and its ladder.
-pub(super) fn answer(rows: &[OverloadRow]) -> Vec<String> {
+pub(crate) fn answer(rows: &[OverloadRow]) -> Vec<(Tone, String)> {
     let mut lines = Vec::new();
     for row in rows {
         let name = named(row, rows);
-        match &row.lost {
-            Some(why) => lines.push(format!("{name} was not measured: {}.", plain(why))),
-            None => lines.push(one(row, &name)),
+        let why = undecided(row);
+        lines.push(match &row.lost {
+            Some(why) => (
+                Tone::Note,
+                format!("{name} was not measured: {}.", plain(why)),
+            ),
+            None => one(row, &name, why.as_deref()),
+        });
+        if let Some(ladder) = &row.ladder {
+            // Rungs that were not measured come last.
+            let lost = ladder.rungs.iter().filter(|rung| rung.rounds == 0).count();
+            let known = ladder.summary.len().saturating_sub(lost);
+            for (place, line) in ladder.summary.iter().enumerate() {
+                let tone = if place < known {
+                    Tone::Good
+                } else {
+                    Tone::Note
+                };
+                lines.push((tone, format!("{name}, closed loop: {}.", plain(line))));
+            }
         }
-        let ladder = row.ladder.iter().flat_map(|ladder| &ladder.summary);
-        lines.extend(ladder.map(|line| format!("{name}, closed loop: {}.", plain(line))));
         let own = row.own_limit.iter();
-        lines.extend(own.map(|limit| format!("{name}: {}.", plain(limit))));
+        lines.extend(own.map(|limit| (Tone::Good, format!("{name}: {}.", plain(limit)))));
         if row.lost.is_none() {
             // The first one is in the sentence already where nothing was seen.
-            let unsaid = row.beyond.unsaid.iter();
-            let unsaid = unsaid.skip(usize::from(undecided(row).is_some()));
-            lines.extend(unsaid.map(|why| format!("Not known of {name}: {}.", plain(why))));
+            let unsaid = row.beyond.unsaid.iter().skip(usize::from(why.is_some()));
+            let line = |why: String| format!("Not known of {name}: {}.", plain(&why));
+            lines.extend(unsaid.map(|why| (Tone::Note, line(why.to_string()))));
         }
     }
     lines
 }
 
 /// The contender, with the workload and the overload where there are several.
-pub(super) fn named(row: &OverloadRow, rows: &[OverloadRow]) -> String {
+pub(crate) fn named(row: &OverloadRow, rows: &[OverloadRow]) -> String {
     let workload = rows.iter().any(|it| it.workload != row.workload);
     let workload = workload.then(|| plain(&row.workload));
     let overload = has_several(rows).then(|| plain(&row.overload));
@@ -44,26 +60,17 @@ pub(super) fn named(row: &OverloadRow, rows: &[OverloadRow]) -> String {
 }
 
 /// Whether a contender goes through several overloads at a workload.
-pub(super) fn has_several(rows: &[OverloadRow]) -> bool {
+pub(crate) fn has_several(rows: &[OverloadRow]) -> bool {
     rows.iter().any(|row| row.overload != rows[0].overload)
 }
 
 /// Why it cannot be said whether the contender shows any sign of overload; `None` where it can.
-pub(super) fn undecided(row: &OverloadRow) -> Option<&str> {
+pub(crate) fn undecided(row: &OverloadRow) -> Option<String> {
     let why = row.beyond.unsaid.first()?;
-    let is_empty = row.beyond.classes.is_empty();
-    is_empty.then(|| why.trim_start_matches("no class: "))
+    row.beyond.classes.is_empty().then(|| why.of_no_class())
 }
 
-/// Whether a line of the answer says what is not known.
-pub(super) fn is_unknown(line: &str) -> bool {
-    line.starts_with("Not known") || line.contains("not measured") || line.contains(CANNOT_SAY)
-}
-
-/// What stands in a sentence that cannot say what a contender does.
-const CANNOT_SAY: &str = "cannot be said";
-
-fn one(row: &OverloadRow, name: &str) -> String {
+fn one(row: &OverloadRow, name: &str, undecided: Option<&str>) -> (Tone, String) {
     let beyond = &row.beyond;
     let does = if beyond.classes.is_empty() {
         "shows no sign of overload".to_owned()
@@ -73,7 +80,8 @@ fn one(row: &OverloadRow, name: &str) -> String {
     let has = |class| beyond.classes.iter().any(|one| one.class == class);
     let is_ill = has(OverloadClass::Metastable);
     // A server that ended for good is one that never recovers.
-    let ended = has(OverloadClass::Crash) && beyond.recovery.starts_with("never");
+    let middle = beyond.recovery.map(|it| it.middle);
+    let ended = has(OverloadClass::Crash) && middle == Some(Recovery::Never);
     let back = if has(OverloadClass::Crash) && !ended {
         " It comes back after that."
     } else {
@@ -86,21 +94,20 @@ fn one(row: &OverloadRow, name: &str) -> String {
             share(of_peak)
         )
     });
-    let recovery = match (ended, beyond.recovery.as_str()) {
-        (true, _) => String::new(),
-        (false, "not known") => String::new(),
-        (false, _) if beyond.classes.is_empty() => String::new(),
-        (false, recovery) if recovery.starts_with("at once") => format!(" It recovers {recovery}."),
-        (false, "never") => " It does not recover.".to_owned(),
-        (false, recovery) => match (recovery.strip_prefix("> "), recovery.strip_prefix("never")) {
-            (Some(_), _) if is_ill => String::new(),
-            (Some(within), _) => format!(" It was not back to normal within {within}."),
-            (_, Some(range)) => {
-                format!(" In half of the rounds or more it does not recover{range}.")
-            }
-            (None, None) => format!(" It recovers in {recovery}."),
-        },
-    };
+    let is_said = !ended && !beyond.classes.is_empty();
+    let recovery = beyond.recovery.filter(|_| is_said);
+    let recovery = recovery.map_or(String::new(), |it| match (it.middle, it.range_text()) {
+        (Recovery::Never, range) if range.is_empty() => " It does not recover.".to_owned(),
+        (Recovery::Never, range) => {
+            format!(" In half of the rounds or more it does not recover{range}.")
+        }
+        (Recovery::NotWithin { .. }, _) if is_ill => String::new(),
+        (Recovery::NotWithin { seconds }, range) => {
+            format!(" It was not back to normal within {seconds:.0} s{range}.")
+        }
+        (after, _) if after.is_at_once() => format!(" It recovers {}.", it.text()),
+        (Recovery::After { .. }, _) => format!(" It recovers in {}.", it.text()),
+    });
     let peak = beyond.peak_per_s.and_then(|peak| peak.median);
     let peak = peak.map_or(String::new(), |peak| format!(" (peak {}/s)", whole(peak)));
     let seldom: String = beyond
@@ -108,10 +115,11 @@ fn one(row: &OverloadRow, name: &str) -> String {
         .iter()
         .map(|seen| also(seen, beyond.rounds))
         .collect();
-    let said = match undecided(row) {
+    let (tone, said) = match undecided {
         Some(why) => {
             let why = plain(why);
-            format!("What {name}{peak} does beyond its capacity {CANNOT_SAY}: {why}.")
+            let said = format!("What {name}{peak} does beyond its capacity cannot be said: {why}.");
+            (Tone::Note, said)
         }
         None => {
             let is_below = beyond.classes.iter().any(|one| one.step == 0);
@@ -120,10 +128,10 @@ fn one(row: &OverloadRow, name: &str) -> String {
             } else {
                 "Beyond its capacity"
             };
-            format!("{at} {name}{peak} {does}.")
+            (Tone::Good, format!("{at} {name}{peak} {does}."))
         }
     };
-    format!("{said}{back}{goodput}{recovery}{seldom}")
+    (tone, format!("{said}{back}{goodput}{recovery}{seldom}"))
 }
 
 /// What fewer rounds show must not be overlooked: a server that ends once has ended.

@@ -1,16 +1,16 @@
-//! The answer of a search in sentences. Contenders are compared only where their bounds do not
+//! What a search found, in sentences. Contenders are compared only where their bounds do not
 //! overlap.
 
 use bakeoff_search::{Irregular, Purpose};
 
-use super::view::{Disturbed, FoundRow, GoalFacts};
+use crate::find::view::{Disturbed, FoundRow, GoalFacts};
 use crate::number::plain;
 
 /// Contenders of one workload and goal that are compared in a sentence, at the most.
 const COMPARED_MAX: usize = 8;
 
 /// A sentence for each workload and goal, and one for each comparison that the bounds allow.
-pub(super) fn answer(rows: &[FoundRow]) -> Vec<String> {
+pub(crate) fn answer(rows: &[FoundRow]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = rows;
     let several_workloads = rows.iter().any(|row| row.workload != rows[0].workload);
@@ -29,9 +29,9 @@ pub(super) fn answer(rows: &[FoundRow]) -> Vec<String> {
             format!("{}: ", at.join(", "))
         };
         // The goal stands with the first, which the others follow.
-        let goals = std::iter::once(with(&first.goal)).chain(std::iter::repeat(String::new()));
+        let goals = std::iter::once(Some(met(&first.goal))).chain(std::iter::repeat(None));
         let carried = group.iter().zip(goals);
-        let carried: Vec<String> = carried.map(|(row, goal)| carries(row, &goal)).collect();
+        let carried: Vec<String> = carried.map(|(row, goal)| carries(row, goal)).collect();
         lines.push(format!("{at}{}.", carried.join("; ")));
         lines.extend(compared(group).map(|line| format!("{at}{line}")));
     }
@@ -78,14 +78,19 @@ fn disturbed(row: &FoundRow) -> Option<String> {
 }
 
 /// Whether the goal does not name the search, as where two differ in their connections alone.
-pub(super) fn searches_have_a_goal_in_common(rows: &[FoundRow]) -> bool {
+pub(crate) fn searches_have_a_goal_in_common(rows: &[FoundRow]) -> bool {
     rows.iter().any(|row| {
         let mut others = rows.iter();
         others.any(|it| it.goal.text == row.goal.text && it.goal.search != row.goal.search)
     })
 }
 
-fn carries(row: &FoundRow, goal: &str) -> String {
+/// `goal` stands with the first of several alone.
+fn carries(row: &FoundRow, goal: Option<String>) -> String {
+    let goal = |before: &str| {
+        goal.as_ref()
+            .map_or(String::new(), |it| format!("{before}{it}"))
+    };
     let name = plain(&row.contender);
     let why = row
         .why
@@ -93,7 +98,7 @@ fn carries(row: &FoundRow, goal: &str) -> String {
         .map_or(String::new(), |why| format!(": {}", plain(why)));
     let irregular = row.irregular;
     let named = irregular.map_or(String::new(), |it| format!(" ({}{why})", it.name()));
-    let end = format!("{goal}{named}{}", confirmation(row));
+    let end = format!("{}{named}{}", goal(" with "), confirmation(row));
     match (row.lower_per_s, row.upper_per_s, irregular) {
         (_, _, Some(Irregular::Failed)) => format!("{name} was not measured{named}"),
         (Some(lower), Some(upper), irregular) if irregular.is_none_or(is_between) => {
@@ -118,21 +123,15 @@ fn carries(row: &FoundRow, goal: &str) -> String {
             format!("{name} carries less than {upper} requests/s{end}")
         }
         (None, _, Some(Irregular::NoLower)) => {
-            let goal = of(goal);
+            let goal = goal(" of ");
             format!("{name} misses the goal{goal} at every rate tried{named}")
         }
         (None, _, Some(Irregular::TooFewRequests)) => {
-            let goal = of(goal);
+            let goal = goal(" of ");
             format!("{name} is not shown to meet the goal{goal} at any rate{named}")
         }
         (None, _, _) => format!("no rate of {name} is known{end}"),
     }
-}
-
-/// ` of p99 below 10 ms and at most 0.001 % failed`.
-fn of(goal: &str) -> String {
-    let goal = goal.strip_prefix(" with ");
-    goal.map_or(String::new(), |goal| format!(" of {goal}"))
 }
 
 /// Whether an upper bound is the server's, so that both bounds stand.
@@ -161,17 +160,17 @@ fn confirmation(row: &FoundRow) -> String {
     format!("{lowered}{spoiled}")
 }
 
-/// ` with p99 below 10 ms and at most 0.001 % failed`.
-fn with(goal: &GoalFacts) -> String {
+/// `p99 below 10 ms and at most 0.001 % failed`.
+fn met(goal: &GoalFacts) -> String {
     let failed = format!("at most {} % failed", (goal.errors * 1e8).round() / 1e6);
     match (goal.quantile, goal.below_ns) {
         (Some(quantile), Some(below)) => {
             let percent = (quantile * 1e6).round() / 1e4;
             // It is what somebody asked for, so nothing of it is rounded.
             let below = below as f64 / 1e6;
-            format!(" with p{percent} below {below} ms and {failed}")
+            format!("p{percent} below {below} ms and {failed}")
         }
-        _ => format!(" with {failed}"),
+        _ => failed,
     }
 }
 
@@ -186,8 +185,7 @@ const SHORT_SEARCHES_APART: f64 = 1.08;
 
 /// How far, as a factor, the bounds of another search of the same server may lie from these.
 pub(crate) fn searches_apart(row: &FoundRow) -> f64 {
-    let searching = Purpose::Search.name();
-    let own = row.trials.iter().filter(|it| it.purpose == searching);
+    let own = row.trials.iter().filter(|it| it.purpose == Purpose::Search);
     // Bounds rest on full trials, which are the longest.
     match own.map(|it| it.length_s).reduce(f64::max) {
         Some(full_s) if full_s >= FULL_S => SEARCHES_APART,
@@ -196,7 +194,7 @@ pub(crate) fn searches_apart(row: &FoundRow) -> f64 {
 }
 
 /// A rate with four digits, and its thousands apart.
-pub(super) fn rate(rate: f64) -> String {
+pub(crate) fn rate(rate: f64) -> String {
     match rate {
         rate if rate >= 1000.0 => crate::number::whole(rate),
         rate => format!("{rate}"),
@@ -256,6 +254,28 @@ fn pair_of(more: &FoundRow, less: &FoundRow) -> Option<String> {
     Some(text)
 }
 
+/// How far the bounds of each row can be trusted.
+pub(crate) fn trust(rows: &[FoundRow]) -> Vec<String> {
+    let word = |is: bool| if is { "yes" } else { "no" };
+    let differ = |of: fn(&FoundRow) -> &str| rows.iter().any(|row| of(row) != of(&rows[0]));
+    let (workloads, goals) = (differ(|row| &row.workload), differ(|row| &row.goal.text));
+    let line = |row: &FoundRow| {
+        let workload = workloads.then_some(&row.workload);
+        let goal = goals.then_some(&row.goal.text);
+        let names = [Some(&row.contender), workload, goal].into_iter().flatten();
+        let names: Vec<String> = names.map(|name| plain(name)).collect();
+        let trust = &row.trust;
+        format!(
+            "{}: lower bound {}, upper bound {}: {}",
+            names.join(", "),
+            word(trust.lower),
+            word(trust.upper),
+            trust.reasons.join("; ")
+        )
+    };
+    rows.iter().map(line).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,7 +304,7 @@ mod tests {
                 below_ns: Some(below_ns),
                 errors,
             };
-            assert_eq!(with(&goal), format!(" with {text}"));
+            assert_eq!(met(&goal), text);
         }
     }
 }

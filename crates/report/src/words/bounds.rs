@@ -3,9 +3,6 @@
 use bakeoff_search::{Found, Irregular, Tally};
 use serde::Serialize;
 
-use super::view::{Disturbed, FoundRow};
-use crate::number::plain;
-
 /// How far the bounds of a contender can be trusted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BoundsTrust {
@@ -18,8 +15,8 @@ pub struct BoundsTrust {
     pub reasons: Vec<String>,
 }
 
-/// Weighs what was found. `disturbed` is of the trials that bounds may rest on.
-pub(super) fn weigh(found: &Found, disturbed: Disturbed) -> BoundsTrust {
+/// Weighs what was found, of which so many trials count although they were disturbed.
+pub(crate) fn weigh(found: &Found, disturbed: usize) -> BoundsTrust {
     let standing = found.standing;
     let lower = found.confirmed == Some(true);
     let unconfirmed = match found.held {
@@ -36,9 +33,7 @@ pub(super) fn weigh(found: &Found, disturbed: Disturbed) -> BoundsTrust {
         Some(_) if found.irregular == Some(Irregular::Inversion) => {
             Some("a rate above one that missed the goal met it".to_owned())
         }
-        Some(_) if disturbed.counted > 0 => {
-            Some(format!("{} disturbed trials count", disturbed.counted))
-        }
+        Some(_) if disturbed > 0 => Some(format!("{disturbed} disturbed trials count")),
         Some(_) => None,
     };
     let upper = doubt.is_none();
@@ -77,26 +72,4 @@ fn counted(tally: Tally) -> Option<String> {
         }
     };
     Some(what)
-}
-
-/// A line for each row.
-pub(super) fn lines(rows: &[FoundRow]) -> Vec<String> {
-    let word = |is: bool| if is { "yes" } else { "no" };
-    let differ = |of: fn(&FoundRow) -> &str| rows.iter().any(|row| of(row) != of(&rows[0]));
-    let (workloads, goals) = (differ(|row| &row.workload), differ(|row| &row.goal.text));
-    let line = |row: &FoundRow| {
-        let workload = workloads.then_some(&row.workload);
-        let goal = goals.then_some(&row.goal.text);
-        let names = [Some(&row.contender), workload, goal].into_iter().flatten();
-        let names: Vec<String> = names.map(|name| plain(name)).collect();
-        let trust = &row.trust;
-        format!(
-            "{}: lower bound {}, upper bound {}: {}",
-            names.join(", "),
-            word(trust.lower),
-            word(trust.upper),
-            trust.reasons.join("; ")
-        )
-    };
-    rows.iter().map(line).collect()
 }
