@@ -1,13 +1,15 @@
 //! A check: one figure, its limit, and the result for each number.
 
 use bakeoff_stats::Number;
-use serde::{Serialize, Serializer};
+use serde::Serializer;
+
+pub use crate::code::Level;
 
 use crate::code::Code;
 use crate::reference::declares;
 
 /// One figure compared with one limit.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Check {
     /// Which check.
     pub code: Code,
@@ -25,38 +27,6 @@ pub struct Check {
     pub limit: Option<f64>,
     /// What was seen and what it means.
     pub text: String,
-}
-
-/// The result of a check, from best to worst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Level {
-    /// Within its limit.
-    Passed,
-    /// A fact that the reader must know; the numbers stand.
-    Note,
-    /// The record does not hold what the check needs; counts as suspect.
-    NotRun,
-    /// The numbers are shown and not ranked.
-    Suspect,
-    /// Something that is no part of the trial was in it: the block is worth repeating.
-    Disturbed,
-    /// The numbers are withheld.
-    Invalid,
-}
-
-impl Level {
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Note => "note",
-            Self::NotRun => "not-run",
-            Self::Suspect => "suspect",
-            Self::Disturbed => "disturbed",
-            Self::Invalid => "invalid",
-        }
-    }
 }
 
 impl Check {

@@ -4,129 +4,149 @@ use serde::{Serialize, Serializer};
 
 use bakeoff_stats::Number;
 
-/// Which check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Code {
+use crate::named::named;
+
+/// The checks: what each is about, its name, its requirement and the numbers that it guards.
+macro_rules! codes {
+    ($($(#[$about:meta])* $code:ident = $name:literal, $rule:ident, $guards:ident;)+) => {
+        /// Which check.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code {
+            $($(#[$about])* $code,)+
+            /// A fact of equal work, by its code.
+            Equal(&'static str),
+        }
+
+        impl Code {
+            fn entry(self) -> (&'static str, &'static str, &'static [Number]) {
+                match self {
+                    $(Self::$code => ($name, stringify!($rule), $guards),)+
+                    Self::Equal(name) => (name, "R16", ALL),
+                }
+            }
+        }
+    };
+}
+
+codes! {
     /// Share of requests that did not come out right.
-    FailedShare,
+    FailedShare = "failed-share", R17, TIMED;
     /// Bodies with the right status that are not the right ones.
-    WrongBody,
+    WrongBody = "wrong-body", R15, SOUND;
     /// Whether bodies were compared at all.
-    BodiesCompared,
+    BodiesCompared = "bodies-compared", R15, SOUND;
     /// Bytes of bodies against the number of right answers.
-    BodyBytes,
+    BodyBytes = "body-bytes", R32, TIMED;
     /// The answer before the load.
-    AnswerBefore,
+    AnswerBefore = "answer-before", R15, SOUND;
     /// The answer after the load.
-    AnswerAfter,
+    AnswerAfter = "answer-after", R15, SOUND;
     /// The server's processes lived through the window.
-    ServerAlive,
+    ServerAlive = "server-alive", R38, SOUND;
     /// The server's processes were the same ones all the time.
-    ServerRestarted,
+    ServerRestarted = "server-restarted", R38, SOUND;
     /// The same program in every round.
-    ProgramChanged,
+    ProgramChanged = "program-changed", R40, ALL;
     /// How soon the server answered after the load.
-    Recovered,
+    Recovered = "recovered", R38, LATENCY;
     /// Requests that this side could not send.
-    LocalErrors,
+    LocalErrors = "local-errors", R11, SOUND;
     /// Time that the engine's threads worked.
-    EngineBusy,
+    EngineBusy = "engine-busy", R13, PACED;
     /// Time that the engine's threads wanted to work and had no processor.
-    EngineKept,
+    EngineKept = "engine-kept", R13, PACED;
     /// How long answers lay in the kernel before the engine read them.
-    EngineLag,
+    EngineLag = "engine-lag", R9, LATENCY;
     /// The yardstick's rate in the same round.
-    GeneratorCeiling,
+    GeneratorCeiling = "generator-ceiling", R10, PACED;
     /// Requests begun of those due.
-    ScheduleKept,
+    ScheduleKept = "schedule-kept", R7, PACED;
     /// Requests due that had no end.
-    Unended,
+    Unended = "unended", R5, LATENCY;
     /// How late the engine began requests that did not wait for the server.
-    SendLag,
+    SendLag = "send-lag", R9, LATENCY;
     /// More requests in flight at the end than at the start.
-    QueueGrows,
+    QueueGrows = "queue-grows", R31, LATENCY;
     /// Clients that had no answer, or waited much longer than others.
-    Starved,
+    Starved = "starved", R31, LATENCY;
     /// Time of clients that went neither into requests nor into connections.
-    ClientTime,
+    ClientTime = "client-time", R31, PACED;
     /// Rate times latency is what is in flight.
-    Little,
+    Little = "little", R31, PACED;
     /// Counts kept apart agree.
-    CountsAddUp,
+    CountsAddUp = "counts-add-up", R32, ADDED;
     /// Connections set up inside a load by count.
-    SetUpCounted,
+    SetUpCounted = "set-up-counted", R24, PACED;
     /// Requests that reached the upstream.
-    OriginAsked,
+    OriginAsked = "origin-asked", R32, TIMED;
     /// The server's own count of requests.
-    ServerCounted,
+    ServerCounted = "server-counted", R32, COUNTED;
     /// The window is one level, not several.
-    NotSteady,
+    NotSteady = "not-steady", R24, SOUND;
     /// Processor time taken by the hypervisor.
-    Steal,
+    Steal = "steal", R36, TIMED;
     /// Processor time taken by programs that are no part of the trial.
-    OtherLoad,
+    OtherLoad = "other-load", R36, TIMED;
     /// Processor time withheld by a quota or by heat.
-    Throttled,
+    Throttled = "throttled", R36, TIMED;
     /// The yardstick of this block against that of other rounds.
-    Drift,
+    Drift = "drift", R36, TIMED;
     /// Processor frequency beside that of other trials.
-    Frequency,
+    Frequency = "frequency", R36, TIMED;
     /// Time in which work waited for a processor, memory or disks.
-    Pressure,
+    Pressure = "pressure", R34, LATENCY;
     /// Pages of the server that had to come from a disk.
-    MajorFaults,
+    MajorFaults = "major-faults", R34, LATENCY;
     /// Packets that the kernel dropped before any socket.
-    SoftnetDrops,
+    SoftnetDrops = "softnet-drops", R34, PACED;
     /// How full the table of tracked connections was.
-    Conntrack,
+    Conntrack = "conntrack", R34, PACED;
     /// Files that the server had open, of those that it may.
-    FdLimit,
+    FdLimit = "fd-limit", R34, PACED;
     /// Limits of the server's own configuration against what the load needs.
-    ServerLimit,
+    ServerLimit = "server-limit", R34, PACED;
     /// Connections that found an accept queue of this trial full.
-    ListenOverflows,
+    ListenOverflows = "listen-overflows", R37, LATENCY;
     /// How full the accept queues of this trial were.
-    AcceptQueue,
+    AcceptQueue = "accept-queue", R37, LATENCY;
     /// Overflows that are no part of this trial.
-    ForeignOverflow,
+    ForeignOverflow = "foreign-overflow", R37, LATENCY;
     /// Datagrams that sockets had no room for.
-    UdpDrops,
+    UdpDrops = "udp-drops", R37, PACED;
     /// The upstream's own rate in the same round.
-    BackendBound,
+    BackendBound = "backend-bound", R34, PACED;
     /// More roles than processors, or roles beside each other.
-    CoLocated,
+    CoLocated = "co-located", R14, ALL;
     /// What the trial sent over a link, of what the link carries.
-    LinkRoom,
+    LinkRoom = "link-room", R34, PACED;
     /// Whether links were measured, and stayed the same.
-    LinkMeasured,
+    LinkMeasured = "link-measured", R34, PACED;
     /// How much of the latency is the way between hosts.
-    Way,
+    Way = "way", R34, LATENCY;
     /// How well other hosts' clocks are known.
-    ClockError,
+    ClockError = "clock-error", R36, TIMED;
     /// How far apart generators began.
-    StartSpread,
+    StartSpread = "start-spread", R24, PACED;
     /// Whether generators with equal shares saw the same.
-    GeneratorsAgree,
+    GeneratorsAgree = "generators-agree", R13, PACED;
     /// Packets that a host of the trial dropped.
-    HostDrops,
+    HostDrops = "host-drops", R34, PACED;
     /// Hosts that were lost in the trial.
-    HostLost,
+    HostLost = "host-lost", R38, ALL;
     /// What the tool says against itself.
-    Warning,
+    Warning = "warning", R40, ALL;
     /// How a trial ended that was not measured.
-    TrialEnded,
+    TrialEnded = "trial-ended", R40, ALL;
     /// Rounds measured of those planned.
-    RoundsComplete,
+    RoundsComplete = "rounds-complete", R18, SOUND;
     /// Rounds whose number can be believed, of those planned.
-    RoundsAccepted,
+    RoundsAccepted = "rounds-accepted", R18, SOUND;
     /// How far rounds are apart.
-    RoundsAgree,
+    RoundsAgree = "rounds-agree", R25, TIMED;
     /// Whether the rounds fall into two groups.
-    TwoModes,
+    TwoModes = "two-modes", R25, ALL;
     /// CPU time per request at several rates.
-    CpuLevel,
-    /// A fact of equal work, by its code.
-    Equal(&'static str),
+    CpuLevel = "cpu-level", R33, CPU;
 }
 
 /// What needs right answers from a living server.
@@ -142,6 +162,26 @@ pub(crate) const LATENCY: &[Number] = &[Number::Latency];
 pub(crate) const CPU: &[Number] = &[Number::Cpu];
 pub(crate) const COUNTED: &[Number] = &[Number::Rate, Number::Counts];
 pub(crate) const ADDED: &[Number] = &[Number::Rate, Number::Latency, Number::Cpu, Number::Counts];
+
+named! {
+    /// The result of a check, from best to worst.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Level {
+        /// Within its limit.
+        Passed = "passed",
+        /// A fact that the reader must know; the numbers stand.
+        Note = "note",
+        /// The record does not hold what the check needs; counts as suspect.
+        NotRun = "not-run",
+        /// The numbers are shown and not ranked.
+        Suspect = "suspect",
+        /// Something that is no part of the trial was in it: the block is worth repeating.
+        Disturbed = "disturbed",
+        /// The numbers are withheld.
+        Invalid = "invalid",
+    }
+}
 
 impl Code {
     /// The name used in every output format, such as `failed-share`.
@@ -173,71 +213,6 @@ impl Code {
                 | Self::LocalErrors
                 | Self::CountsAddUp
         )
-    }
-
-    fn entry(self) -> (&'static str, &'static str, &'static [Number]) {
-        match self {
-            Self::FailedShare => ("failed-share", "R17", TIMED),
-            Self::WrongBody => ("wrong-body", "R15", SOUND),
-            Self::BodiesCompared => ("bodies-compared", "R15", SOUND),
-            Self::BodyBytes => ("body-bytes", "R32", TIMED),
-            Self::AnswerBefore => ("answer-before", "R15", SOUND),
-            Self::AnswerAfter => ("answer-after", "R15", SOUND),
-            Self::ServerAlive => ("server-alive", "R38", SOUND),
-            Self::ServerRestarted => ("server-restarted", "R38", SOUND),
-            Self::ProgramChanged => ("program-changed", "R40", ALL),
-            Self::Recovered => ("recovered", "R38", LATENCY),
-            Self::LocalErrors => ("local-errors", "R11", SOUND),
-            Self::EngineBusy => ("engine-busy", "R13", PACED),
-            Self::EngineKept => ("engine-kept", "R13", PACED),
-            Self::EngineLag => ("engine-lag", "R9", LATENCY),
-            Self::GeneratorCeiling => ("generator-ceiling", "R10", PACED),
-            Self::ScheduleKept => ("schedule-kept", "R7", PACED),
-            Self::Unended => ("unended", "R5", LATENCY),
-            Self::SendLag => ("send-lag", "R9", LATENCY),
-            Self::QueueGrows => ("queue-grows", "R31", LATENCY),
-            Self::Starved => ("starved", "R31", LATENCY),
-            Self::ClientTime => ("client-time", "R31", PACED),
-            Self::Little => ("little", "R31", PACED),
-            Self::CountsAddUp => ("counts-add-up", "R32", ADDED),
-            Self::SetUpCounted => ("set-up-counted", "R24", PACED),
-            Self::OriginAsked => ("origin-asked", "R32", TIMED),
-            Self::ServerCounted => ("server-counted", "R32", COUNTED),
-            Self::NotSteady => ("not-steady", "R24", SOUND),
-            Self::Steal => ("steal", "R36", TIMED),
-            Self::OtherLoad => ("other-load", "R36", TIMED),
-            Self::Throttled => ("throttled", "R36", TIMED),
-            Self::Drift => ("drift", "R36", TIMED),
-            Self::Frequency => ("frequency", "R36", TIMED),
-            Self::Pressure => ("pressure", "R34", LATENCY),
-            Self::MajorFaults => ("major-faults", "R34", LATENCY),
-            Self::SoftnetDrops => ("softnet-drops", "R34", PACED),
-            Self::Conntrack => ("conntrack", "R34", PACED),
-            Self::FdLimit => ("fd-limit", "R34", PACED),
-            Self::ServerLimit => ("server-limit", "R34", PACED),
-            Self::ListenOverflows => ("listen-overflows", "R37", LATENCY),
-            Self::AcceptQueue => ("accept-queue", "R37", LATENCY),
-            Self::ForeignOverflow => ("foreign-overflow", "R37", LATENCY),
-            Self::UdpDrops => ("udp-drops", "R37", PACED),
-            Self::BackendBound => ("backend-bound", "R34", PACED),
-            Self::CoLocated => ("co-located", "R14", ALL),
-            Self::LinkRoom => ("link-room", "R34", PACED),
-            Self::LinkMeasured => ("link-measured", "R34", PACED),
-            Self::Way => ("way", "R34", LATENCY),
-            Self::ClockError => ("clock-error", "R36", TIMED),
-            Self::StartSpread => ("start-spread", "R24", PACED),
-            Self::GeneratorsAgree => ("generators-agree", "R13", PACED),
-            Self::HostDrops => ("host-drops", "R34", PACED),
-            Self::HostLost => ("host-lost", "R38", ALL),
-            Self::Warning => ("warning", "R40", ALL),
-            Self::TrialEnded => ("trial-ended", "R40", ALL),
-            Self::RoundsComplete => ("rounds-complete", "R18", SOUND),
-            Self::RoundsAccepted => ("rounds-accepted", "R18", SOUND),
-            Self::RoundsAgree => ("rounds-agree", "R25", TIMED),
-            Self::TwoModes => ("two-modes", "R25", ALL),
-            Self::CpuLevel => ("cpu-level", "R33", CPU),
-            Self::Equal(name) => (name, "R16", ALL),
-        }
     }
 }
 

@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence};
 use crate::judged::JudgedCell;
 use crate::more::ROUNDS_PROPOSED_MAX;
+use crate::named::named;
 use crate::trust::{Trust, Weakness};
 
 /// A sentence that holds over several cells.
@@ -64,29 +65,19 @@ pub enum Tone {
     Bad,
 }
 
-/// How well a finding is founded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Grade {
-    /// Beyond chance and the floor, or equal.
-    Shown,
-    /// Too few rounds for a proof, and all of them agree.
-    Plain,
-    /// Likely, and not corrected for how much was looked at.
-    Indication,
-    /// No difference was shown.
-    NotShown,
-}
-
-impl Grade {
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Shown => "shown",
-            Self::Plain => "plain",
-            Self::Indication => "indication",
-            Self::NotShown => "not-shown",
-        }
+named! {
+    /// How well a finding is founded.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Grade {
+        /// Beyond chance and the floor, or equal.
+        Shown = "shown",
+        /// Too few rounds for a proof, and all of them agree.
+        Plain = "plain",
+        /// Likely, and not corrected for how much was looked at.
+        Indication = "indication",
+        /// No difference was shown.
+        NotShown = "not-shown",
     }
 }
 

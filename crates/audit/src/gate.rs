@@ -31,6 +31,7 @@ pub use within::{compare_contenders, fits};
 
 use crate::conclusion::PairKey;
 use crate::judged::JudgedCell;
+use crate::named::named;
 
 /// Most that a gate may allow: a number that is 100 times as bad.
 const GATE_MOST: f64 = 100.0;
@@ -100,29 +101,19 @@ impl Gates {
     }
 }
 
-/// What a gate comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Ruling {
-    /// There is no gate.
-    Shown,
-    /// It is not worse by as much as the gate.
-    Passed,
-    /// The rounds leave both open, or a number is not valid.
-    CannotTell,
-    /// It is worse by the gate or more.
-    Breached,
-}
-
-impl Ruling {
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Shown => "shown",
-            Self::Passed => "passed",
-            Self::CannotTell => "cannot-tell",
-            Self::Breached => "breached",
-        }
+named! {
+    /// What a gate comes to.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Ruling {
+        /// There is no gate.
+        Shown = "shown",
+        /// It is not worse by as much as the gate.
+        Passed = "passed",
+        /// The rounds leave both open, or a number is not valid.
+        CannotTell = "cannot-tell",
+        /// It is worse by the gate or more.
+        Breached = "breached",
     }
 }
 

@@ -30,6 +30,7 @@ mod judge;
 mod judged;
 mod load;
 mod more;
+mod named;
 pub mod overload;
 pub mod published;
 mod reference;

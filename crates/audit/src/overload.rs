@@ -28,66 +28,41 @@ use recovery::NotRecovered;
 use serde::Serialize;
 
 pub use crate::ended::WorkersEnded;
+use crate::named::named;
 pub use ladder::{Ladder, Rung, judge_ladder};
 pub use recovery::{Recoveries, Recovery};
 pub use rounds::{Beyond, ClassSeen, Spread, judge_rounds};
 pub use series::{ClosedLoop, Kind, Kinds, Part, Series, Step};
 pub use unsaid::{Unsaid, UnsaidOf};
 
-/// What a server does beyond its capacity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OverloadClass {
-    /// It refuses connections.
-    Refuse,
-    /// Connections are never made: the attempts time out.
-    Drop,
-    /// It closes connections, or resets them, instead of answering.
-    Reset,
-    /// It answers quickly that it is too busy: 429 or 5xx.
-    Shed,
-    /// It answers, and answers take longer.
-    Queue,
-    /// For seconds it answers nothing, and requests wait.
-    Stall,
-    /// Right answers fall far below their peak: at twice the capacity below 80 % of it, elsewhere
-    /// below half.
-    Collapse,
-    /// It ends, or a process of it that does the work.
-    Crash,
-    /// It does not recover after the load has gone back.
-    Metastable,
+named! {
+    /// What a server does beyond its capacity.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum OverloadClass {
+        /// It refuses connections.
+        Refuse = "refuse",
+        /// Connections are never made: the attempts time out.
+        Drop = "drop",
+        /// It closes connections, or resets them, instead of answering.
+        Reset = "reset",
+        /// It answers quickly that it is too busy: 429 or 5xx.
+        Shed = "shed",
+        /// It answers, and answers take longer.
+        Queue = "queue",
+        /// For seconds it answers nothing, and requests wait.
+        Stall = "stall",
+        /// Right answers fall far below their peak: at twice the capacity below 80 % of it, elsewhere
+        /// below half.
+        Collapse = "collapse",
+        /// It ends, or a process of it that does the work.
+        Crash = "crash",
+        /// It does not recover after the load has gone back.
+        Metastable = "metastable",
+    }
 }
 
 impl OverloadClass {
-    /// Every class, in the order of tables.
-    pub const ALL: [Self; 9] = [
-        Self::Refuse,
-        Self::Drop,
-        Self::Reset,
-        Self::Shed,
-        Self::Queue,
-        Self::Stall,
-        Self::Collapse,
-        Self::Crash,
-        Self::Metastable,
-    ];
-
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Refuse => "refuse",
-            Self::Drop => "drop",
-            Self::Reset => "reset",
-            Self::Shed => "shed",
-            Self::Queue => "queue",
-            Self::Stall => "stall",
-            Self::Collapse => "collapse",
-            Self::Crash => "crash",
-            Self::Metastable => "metastable",
-        }
-    }
-
     /// What the server does, after its name: `nginx refuses connections`.
     pub fn verb(self) -> &'static str {
         match self {

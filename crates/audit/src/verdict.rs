@@ -4,36 +4,25 @@ use bakeoff_stats::Number;
 use serde::Serialize;
 
 use crate::check::{Check, Level};
+use crate::named::named;
 
-/// Whether a number can be believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Every check passed.
-    Valid,
-    /// Shown, not ranked.
-    Suspect,
-    /// Withheld.
-    Invalid,
-    /// The server cannot do this workload.
-    Unsupported,
-    /// It was not attempted, because this machine cannot carry it, or stopped by the user.
-    Skipped,
-    /// Something went wrong at a step.
-    Failed,
-}
-
-impl Verdict {
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Valid => "valid",
-            Self::Suspect => "suspect",
-            Self::Invalid => "invalid",
-            Self::Unsupported => "unsupported",
-            Self::Skipped => "skipped",
-            Self::Failed => "failed",
-        }
+named! {
+    /// Whether a number can be believed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Verdict {
+        /// Every check passed.
+        Valid = "valid",
+        /// Shown, not ranked.
+        Suspect = "suspect",
+        /// Withheld.
+        Invalid = "invalid",
+        /// The server cannot do this workload.
+        Unsupported = "unsupported",
+        /// It was not attempted, because this machine cannot carry it, or stopped by the user.
+        Skipped = "skipped",
+        /// Something went wrong at a step.
+        Failed = "failed",
     }
 }
 

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::ended::{WorkersEnded, workers_ended};
 use crate::limits::ENGINE_BUSY_INVALID;
+use crate::named::named;
 
 /// Share of the requests due from which a way to fail is what the server does.
 pub(super) const SHARE: f64 = 0.01;
@@ -19,55 +20,31 @@ pub(super) const SHARE: f64 = 0.01;
 /// before it ended.
 pub(super) const PARTS_LEAST: usize = 3;
 
-/// How a request failed, as far as it says what the server does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// The connection was refused.
-    Refused,
-    /// No connection was made in time.
-    Dropped,
-    /// The connection was closed or reset before a whole answer.
-    Reset,
-    /// The answer was 429 or 5xx, or the stream was refused.
-    Busy,
-    /// There was a connection, and no answer in time.
-    Timeout,
-    /// All connections waited for answers until it was too late to send.
-    Unsent,
-    /// Any other wrong answer.
-    Wrong,
-    /// The load engine could not send.
-    Local,
+named! {
+    /// How a request failed, as far as it says what the server does.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Kind {
+        /// The connection was refused.
+        Refused = "refused",
+        /// No connection was made in time.
+        Dropped = "no connection",
+        /// The connection was closed or reset before a whole answer.
+        Reset = "closed",
+        /// The answer was 429 or 5xx, or the stream was refused.
+        Busy = "busy",
+        /// There was a connection, and no answer in time.
+        Timeout = "timeout",
+        /// All connections waited for answers until it was too late to send.
+        Unsent = "not sent",
+        /// Any other wrong answer.
+        Wrong = "wrong",
+        /// The load engine could not send.
+        Local = "local",
+    }
 }
 
 impl Kind {
-    /// Every kind, in the order of tables.
-    pub const ALL: [Self; 8] = [
-        Self::Refused,
-        Self::Dropped,
-        Self::Reset,
-        Self::Busy,
-        Self::Timeout,
-        Self::Unsent,
-        Self::Wrong,
-        Self::Local,
-    ];
-
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::Dropped => "no connection",
-            Self::Reset => "closed",
-            Self::Busy => "busy",
-            Self::Timeout => "timeout",
-            Self::Unsent => "not sent",
-            Self::Wrong => "wrong",
-            Self::Local => "local",
-        }
-    }
-
     fn of(outcome: Outcome) -> Option<Self> {
         Some(match outcome {
             Outcome::Ok => return None,
