@@ -21,19 +21,15 @@ use crate::limits::{
     BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, IDLE_SERVER,
     SERVER_PACED, SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
 };
-use crate::reference::CAUSES;
+use crate::reference::causes::Limiter;
 use crate::subject::{ReferenceRates, Subject};
-
-/// Both the server and the engine had no time to spare.
-const CO_SATURATED: &str = "co-saturated";
-/// The figures speak for nothing.
-const UNKNOWN: &str = "unknown";
 
 /// What held the rate down.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Bottleneck {
     /// The first cause, or `unknown`, or `none` where the rate was given and kept.
-    pub name: &'static str,
+    #[schemars(with = "String")]
+    pub name: Limiter,
     /// Figures that speak for it.
     pub text: String,
     /// Further causes.
@@ -46,7 +42,8 @@ pub struct Bottleneck {
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Cause {
     /// Stable name, such as `cpu-bound`.
-    pub name: &'static str,
+    #[schemars(with = "String")]
+    pub name: Limiter,
     /// Figures that speak for it.
     pub text: String,
 }
@@ -63,20 +60,13 @@ pub(crate) fn bottleneck(
     let subject = Subject::new(record, trial, references.ceilings(trial))?;
     let causes = causes(&subject);
     let (first, also) = causes.split_first()?;
-    let mut found = Bottleneck {
+    let limiters: Vec<Limiter> = causes.iter().map(|cause| cause.name).collect();
+    Some(Bottleneck {
         name: first.name,
         text: first.text.clone(),
         also: also.to_vec(),
-        confirmations: Vec::new(),
-    };
-    let label = trial.load_label();
-    let place = (
-        trial.contender.as_str(),
-        trial.workload.as_str(),
-        label.as_str(),
-    );
-    found.confirmations = confirmations(record, place, &found);
-    Some(found)
+        confirmations: confirmations(record, trial, &limiters),
+    })
 }
 
 /// That the server had time to spare in the usable round nearest the median rate, in a closed loop
@@ -95,7 +85,7 @@ pub(crate) fn idle_server(
         return None;
     }
     let by = causes(&subject);
-    let by = by.first().filter(|cause| cause.name != UNKNOWN);
+    let by = by.first().filter(|cause| cause.name != Limiter::Unknown);
     let by = by.map_or(String::new(), |cause| format!(": {}", cause.text));
     Some(format!(
         "the server used {:.0} % {}, so something else held its rate down{by}",
@@ -135,9 +125,12 @@ fn causes(subject: &Subject<'_>) -> Vec<Cause> {
         server_cpu,
     ];
     let mut causes: Vec<Cause> = rows.iter().filter_map(|row| row(subject)).collect();
-    if causes.iter().any(|cause| cause.name == CO_SATURATED) {
+    if causes
+        .iter()
+        .any(|cause| cause.name == Limiter::CoSaturated)
+    {
         // It says as much as these do by themselves.
-        causes.retain(|cause| !matches!(cause.name, "client-cpu" | "cpu-bound"));
+        causes.retain(|cause| !matches!(cause.name, Limiter::ClientCpu | Limiter::CpuBound));
     }
     if causes.is_empty() {
         causes.push(unknown(subject));
@@ -145,11 +138,7 @@ fn causes(subject: &Subject<'_>) -> Vec<Cause> {
     causes
 }
 
-fn cause(name: &'static str, text: String) -> Option<Cause> {
-    debug_assert!(
-        CAUSES.iter().any(|known| known.0 == name),
-        "docs/checks.md does not have the bottleneck {name}"
-    );
+fn cause(name: Limiter, text: String) -> Option<Cause> {
     Some(Cause { name, text })
 }
 
@@ -159,7 +148,7 @@ fn client_local(subject: &Subject<'_>) -> Option<Cause> {
         return None;
     }
     cause(
-        "client-limits",
+        Limiter::ClientLimits,
         format!("{failed} requests found no file, port or memory to be sent"),
     )
 }
@@ -171,7 +160,10 @@ fn kept_up(subject: &Subject<'_>) -> Option<Cause> {
     if is_closed(subject) || (requests.ok as f64) < STARTED_SHARE * due as f64 {
         return None;
     }
-    cause("none", "the server kept up with the given rate".into())
+    cause(
+        Limiter::Nothing,
+        "the server kept up with the given rate".into(),
+    )
 }
 
 fn other_load(subject: &Subject<'_>) -> Option<Cause> {
@@ -180,7 +172,7 @@ fn other_load(subject: &Subject<'_>) -> Option<Cause> {
         return None;
     }
     cause(
-        "other-load",
+        Limiter::OtherLoad,
         format!("other programs kept {foreign:.2} processors busy"),
     )
 }
@@ -189,7 +181,7 @@ fn other_load(subject: &Subject<'_>) -> Option<Cause> {
 fn throttled(subject: &Subject<'_>) -> Option<Cause> {
     let share = throttled_share(subject.trial).filter(|share| *share > THROTTLED_SHARE)?;
     cause(
-        "throttled",
+        Limiter::Throttled,
         format!(
             "a quota of CPU time held programs back for {:.0} % of the window",
             share * 100.0
@@ -202,7 +194,7 @@ fn cpu_limit(subject: &Subject<'_>) -> Option<Cause> {
     let share = subject
         .limited_share()
         .filter(|share| *share > THROTTLED_SHARE)?;
-    cause("cpu-limit", limited_text(subject, share))
+    cause(Limiter::CpuLimit, limited_text(subject, share))
 }
 
 /// Server and engine without time to spare, either of them: the rate is what both come to.
@@ -212,7 +204,7 @@ fn co_saturated(subject: &Subject<'_>) -> Option<Cause> {
         .server_share()
         .filter(|share| *share > SERVER_SATURATED)?;
     cause(
-        CO_SATURATED,
+        Limiter::CoSaturated,
         format!(
             "the server used {:.0} % {} while the engine's busiest thread worked {:.0} % of the \
              time",
@@ -226,7 +218,7 @@ fn co_saturated(subject: &Subject<'_>) -> Option<Cause> {
 fn client_cpu(subject: &Subject<'_>) -> Option<Cause> {
     let share = working(subject.result).filter(|share| *share > ENGINE_BUSY_INVALID)?;
     cause(
-        "client-cpu",
+        Limiter::ClientCpu,
         format!("engine thread worked {:.0} % of the time", share * 100.0),
     )
 }
@@ -242,7 +234,7 @@ fn generator_ceiling(subject: &Subject<'_>) -> Option<Cause> {
         return None;
     }
     cause(
-        "generator-ceiling",
+        Limiter::GeneratorCeiling,
         format!(
             "{:.0} % of the yardstick's rate in the same round",
             share * 100.0
@@ -257,14 +249,14 @@ fn steal(subject: &Subject<'_>) -> Option<Cause> {
     }
     let percent = share * 100.0;
     let text = format!("the hypervisor took {percent:.1} % of a processor{place}");
-    cause("steal", text)
+    cause(Limiter::Steal, text)
 }
 
 fn accept_queue(subject: &Subject<'_>) -> Option<Cause> {
     let overflows = window_growth(subject, |tick| tick.listen_overflows)?;
     let overflows = Some(own_overflows(subject, overflows)).filter(|n| *n > 0)?;
     cause(
-        "accept-queue",
+        Limiter::AcceptQueue,
         format!("{} listen overflows", count(overflows)),
     )
 }
@@ -279,7 +271,7 @@ fn backend(subject: &Subject<'_>) -> Option<Cause> {
         return None;
     }
     cause(
-        "backend-bound",
+        Limiter::BackendBound,
         format!("{:.0} % of the upstream's direct rate", share * 100.0),
     )
 }
@@ -291,13 +283,13 @@ fn softirq(subject: &Subject<'_>) -> Option<Cause> {
     }
     let percent = share * 100.0;
     let text = format!("a processor{place} spent {percent:.0} % in soft interrupts");
-    cause("network", text)
+    cause(Limiter::Network, text)
 }
 
 /// A link between hosts that carried nearly what it can.
 fn link(subject: &Subject<'_>) -> Option<Cause> {
     let link = fullest_link(subject).filter(LinkUse::is_full)?;
-    cause("network", link.described())
+    cause(Limiter::Network, link.described())
 }
 
 /// The server at the limit of what others left of its processors, or of one of several.
@@ -308,7 +300,7 @@ fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
     let left = subject.server_cpus_left();
     if cores > SERVER_SATURATED * left {
         let text = format!("the server used {cores:.2} of {}", processors_left(subject));
-        return cause("cpu-bound", text);
+        return cause(Limiter::CpuBound, text);
     }
     if let Some(origin) = subject.origin_cores_beside()
         && cores + origin > SERVER_SATURATED * left
@@ -317,7 +309,7 @@ fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
             "the server used {cores:.2} and the upstream beside it {origin:.2} of {}",
             processors_left(subject)
         );
-        return cause("cpu-shared-with-origin", text);
+        return cause(Limiter::CpuSharedWithOrigin, text);
     }
     single_core(subject, cores / subject.server_cpus() as f64)
 }
@@ -349,7 +341,7 @@ fn single_core(subject: &Subject<'_>, used: f64) -> Option<Cause> {
         idle * 100.0,
         processors(subject)
     );
-    cause("single-core", text)
+    cause(Limiter::SingleCore, text)
 }
 
 fn unknown(subject: &Subject<'_>) -> Cause {
@@ -360,7 +352,7 @@ fn unknown(subject: &Subject<'_>) -> Cause {
         None => "the server's CPU time is not known".into(),
     };
     Cause {
-        name: UNKNOWN,
+        name: Limiter::Unknown,
         text,
     }
 }

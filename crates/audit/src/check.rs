@@ -29,6 +29,17 @@ pub struct Check {
     pub text: String,
 }
 
+/// Something that weakens a campaign.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, schemars::JsonSchema)]
+pub struct Weakness {
+    /// Stable name, of a check where it comes from one.
+    pub code: String,
+    /// A sentence for people.
+    pub text: String,
+    /// How bad it is.
+    pub level: Level,
+}
+
 impl Check {
     /// A check with one level for all numbers that it guards.
     pub(crate) fn new(code: Code, level: Level, text: impl Into<String>) -> Self {

@@ -15,7 +15,6 @@ pub(crate) mod rounds;
 mod schedule;
 mod steady;
 
-pub(crate) use consistency::COUNTED_ASIDE;
 pub(crate) use environment::{own_overflows, window_growth, worst_on};
 pub(crate) use generator::working;
 pub use hosts::link_has_changed;

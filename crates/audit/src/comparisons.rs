@@ -19,15 +19,13 @@ use bakeoff_stats::{
 };
 use serde::Serialize;
 
+use crate::cell::JudgedCell;
 use crate::conclusion::{Comparison, Conclusion, Evidence, PairKey, Reason, Side};
-use crate::course::Course;
 use crate::equivalence::{Equivalence, Inequality};
-use crate::judged::JudgedCell;
 use crate::limits::UNDISTURBED_MIN;
-use late::Delay;
 pub(crate) use late::is_upper_bound;
 pub use looks::Settled;
-pub(crate) use looks::{Left, group_of, of_gates as gate_looks};
+pub(crate) use looks::{Left, Turns, group_of, of_gates as gate_looks};
 pub(crate) use standing::{DISTURBS, Standing, is_disturbed};
 
 /// How far two runs of one server differ. A smaller difference between contenders means nothing.
@@ -145,8 +143,8 @@ fn group_after(
     groups: &[Vec<&JudgedCell<'_>>],
     equivalence: &[Equivalence],
 ) -> Option<Group> {
-    let mut course = Course::default();
-    let next = course.next(&record.plan, &record.trials, |before| {
+    let mut turns = Turns::default();
+    let next = turns.next(&record.plan, &record.trials, |before| {
         Some(left_of(record, groups, equivalence, Some(before)))
     });
     next.map(|trial| trial.group())
@@ -220,6 +218,37 @@ pub fn widest_interval(comparisons: &[Comparison]) -> Option<f64> {
     let widths = tested.filter_map(|one| one.ratio.as_ref().map(half_width));
     let finite = widths.filter(|width| width.is_finite());
     finite.max_by(f64::total_cmp)
+}
+
+/// What the engine's delay is to a pair of contenders.
+#[derive(Default)]
+enum Delay {
+    /// It weakens neither side, or something else does as well.
+    #[default]
+    Nothing,
+    /// It weakens one side or both, and leaves these rounds: what one side is at least against what
+    /// the other one is at most. Their ratio is a bound.
+    Leaves(Paired, Side),
+    /// The pair rests on what it leaves. This is what was measured.
+    IsOff(Paired),
+}
+
+impl Delay {
+    /// That to two sides whose rounds, as they were measured, are `measured`.
+    fn of(left: &Standing, right: &Standing, measured: &Paired) -> Self {
+        let is_sound = |one: &Standing| one.silence.is_none() || one.late.is_some();
+        let is_known = |one: &Standing| is_sound(one) && !one.is_bound;
+        let is_late = left.late.is_some() || right.late.is_some();
+        if !is_late || !is_known(left) || !is_known(right) {
+            return Self::Nothing;
+        }
+        let least = |one: &Standing| one.late.clone().unwrap_or_else(|| one.values.clone());
+        if measured.mean() > 0.0 {
+            Self::Leaves(Paired::new(&left.values, &least(right)), Side::AtLeast)
+        } else {
+            Self::Leaves(Paired::new(&least(left), &right.values), Side::AtMost)
+        }
+    }
 }
 
 /// Rounds of a pair by what the machine did to them; `None` where that is not what weakens it.

@@ -1,7 +1,7 @@
 //! What two contenders come to at one workload, load and metric.
 
 use bakeoff_stats::{Estimate, Metric};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::equivalence::Inequality;
 
@@ -70,8 +70,7 @@ pub enum Evidence {
 }
 
 /// The result of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conclusion {
     /// The second one's value is higher, beyond chance and the floor.
     Higher,
@@ -89,6 +88,28 @@ pub enum Conclusion {
     NotCompared,
     /// A ratio would mislead, or there is none.
     NotComparable,
+}
+
+impl Conclusion {
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Higher => "higher",
+            Self::Lower => "lower",
+            Self::Equal => "equal",
+            Self::NoDifferenceShown => "no-difference-shown",
+            Self::CannotTell => "cannot-tell",
+            Self::PlainNotProven(_) => "plain-not-proven",
+            Self::NotCompared => "not-compared",
+            Self::NotComparable => "not-comparable",
+        }
+    }
+}
+
+impl Serialize for Conclusion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
 }
 
 /// Which way a difference goes.

@@ -9,10 +9,10 @@ use bakeoff_plan::LoadModel;
 use bakeoff_record::{LoadResult, TrialEnd};
 use bakeoff_stats::{Cell, Metric, Missing, Number, latency_quantile};
 
+use crate::cell::{JudgedCell, Withheld};
+use crate::figures::in_rounds;
 use crate::gate::Ruling;
-use crate::judged::{JudgedCell, Withheld};
 use crate::load::judge_load;
-use crate::sentence::in_rounds;
 use crate::verdict::Verdict;
 
 /// A unit as it is written, and how many base units it is.

@@ -1,13 +1,12 @@
 //! Whether a suspected bottleneck is one: the rate with one resource changed against the rate
 //! without, beyond what two equal runs differ by (R35).
 
-use bakeoff_plan::{Change, LoadModel, control_name};
-use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
+use bakeoff_plan::{Change, control_name};
+use bakeoff_record::{Record, TrialEnd, TrialRecord};
 use bakeoff_stats::{FLOOR_MIN, Metric, median};
 use serde::Serialize;
 
-use crate::attribution::Bottleneck;
-use crate::judged::Judged;
+use crate::reference::causes::Limiter;
 
 /// Rounds below which nothing is said.
 const ROUNDS_LEAST: usize = 5;
@@ -16,7 +15,8 @@ const ROUNDS_LEAST: usize = 5;
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Confirmation {
     /// The suspected bottleneck, such as `single-core`.
-    pub cause: &'static str,
+    #[schemars(with = "String")]
+    pub cause: Limiter,
     /// What was changed, such as `worker-more`.
     pub change: &'static str,
     /// What it shows.
@@ -46,110 +46,63 @@ pub enum ConfirmAnswer {
     NotTested,
 }
 
-/// A bottleneck that can be put to the test, and how.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Suspected {
-    /// Contender's name.
-    pub contender: String,
-    /// Workload's name.
-    pub workload: String,
-    /// Label of the load.
-    pub load: String,
-    /// What is to be changed.
-    pub change: Change,
-    /// Workers that the server was seen to have.
-    pub workers: Option<u32>,
-}
-
 /// What to change to see whether a bottleneck is one; `None` of those that no such change is
 /// known for.
-fn change_for(cause: &str) -> Option<Change> {
+pub(crate) fn change_for(cause: Limiter) -> Option<Change> {
     match cause {
-        "single-core" => Some(Change::WorkerMore),
-        "cpu-bound" => Some(Change::ProcessorLess),
-        "network" => Some(Change::HalfBody),
-        "backend-bound" | "cpu-shared-with-origin" => Some(Change::NullOrigin),
-        "client-cpu" | "generator-ceiling" | "co-saturated" => Some(Change::EngineThreadMore),
+        Limiter::SingleCore => Some(Change::WorkerMore),
+        Limiter::CpuBound => Some(Change::ProcessorLess),
+        Limiter::Network => Some(Change::HalfBody),
+        Limiter::BackendBound | Limiter::CpuSharedWithOrigin => Some(Change::NullOrigin),
+        Limiter::ClientCpu | Limiter::GeneratorCeiling | Limiter::CoSaturated => {
+            Some(Change::EngineThreadMore)
+        }
         _ => None,
     }
 }
 
-/// Every suspected bottleneck of the contenders of a record that can be put to the test: those of
-/// closed loops. Where the rate was given, it cannot follow, and one that was kept has no
-/// bottleneck, whatever was busy.
-pub fn suspected(judged: &Judged<'_>) -> Vec<Suspected> {
-    let mut all: Vec<Suspected> = Vec::new();
-    for cell in &judged.cells {
-        let is_contender = cell.cell.kind == ContenderKind::Contender;
-        let is_closed = |trial: &&TrialRecord| matches!(trial.load.model, LoadModel::Closed { .. });
-        let can_follow = is_contender && cell.cell.trials.iter().all(is_closed);
-        let Some(bottleneck) = cell.bottleneck.as_ref().filter(|_| can_follow) else {
-            continue;
-        };
-        let key = &cell.cell.key;
-        let crews = cell
-            .cell
-            .trials
-            .iter()
-            .filter_map(|trial| trial.work.as_ref());
-        let crew = crews.filter_map(|work| work.crew.as_ref()).next();
-        for change in causes(bottleneck).filter_map(change_for) {
-            let one = Suspected {
-                contender: key.contender.clone(),
-                workload: key.workload.clone(),
-                load: key.load.clone(),
-                change,
-                workers: crew.map(|crew| crew.listening.max(1)),
-            };
-            if !all.contains(&one) {
-                all.push(one);
-            }
-        }
-    }
-    all
-}
-
-fn causes(bottleneck: &Bottleneck) -> impl Iterator<Item = &'static str> {
-    let also = bottleneck.also.iter().map(|cause| cause.name);
-    std::iter::once(bottleneck.name).chain(also)
-}
-
-/// What the experiments of a record say about a bottleneck of a contender at a workload and load.
+/// What the experiments of a record say about what may have held the rate of a trial down.
 pub(crate) fn confirmations(
     record: &Record,
-    (contender, workload, load): (&str, &str, &str),
-    bottleneck: &Bottleneck,
+    of: &TrialRecord,
+    causes: &[Limiter],
 ) -> Vec<Confirmation> {
     let mut all: Vec<Confirmation> = Vec::new();
-    for cause in causes(bottleneck) {
-        let Some(change) = change_for(cause) else {
-            continue;
-        };
-        let name = change.name_of(contender);
-        let names = [contender, &control_name(contender), &name];
-        let arms = record.confirming.iter().filter(|trial| {
-            names.contains(&trial.contender.as_str())
-                && trial.workload == workload
-                && trial.load_label() == load
-        });
-        let arms: Vec<&TrialRecord> = arms.collect();
-        let is_known = all.iter().any(|one| one.change == change.name());
-        let changed = arms.iter().find(|trial| trial.contender == name);
-        let Some(changed) = changed.filter(|_| !is_known) else {
+    let here = record
+        .confirming
+        .iter()
+        .filter(|trial| trial.workload == of.workload && trial.load_label() == of.load_label());
+    let here: Vec<&TrialRecord> = here.collect();
+    for (cause, change) in causes.iter().filter_map(|it| Some((*it, change_for(*it)?))) {
+        let names = [
+            of.contender.clone(),
+            control_name(&of.contender),
+            change.name_of(&of.contender),
+        ];
+        let changed = here.iter().find(|trial| trial.contender == names[2]);
+        let Some(changed) = changed.filter(|_| all.iter().all(|it| it.change != change.name()))
+        else {
             continue;
         };
         let own = experiment_of(changed);
-        let mut arms = arms.clone();
-        arms.retain(|trial| experiment_of(trial) == own);
-        all.push(weigh(cause, change, &arms));
+        let arms = names.map(|name| {
+            let arm = here
+                .iter()
+                .filter(|it| it.contender == name && experiment_of(it) == own);
+            arm.copied().collect()
+        });
+        all.push(Arms(arms).weigh(cause, change));
     }
     all
 }
 
-/// What the ids of an experiment's trials begin with: `e1`.
+/// What the ids of an experiment's trials begin with, which is all that a record has of it: `e1`.
 fn experiment_of(trial: &TrialRecord) -> &str {
     trial.id.split('-').next().unwrap_or_default()
 }
+
+/// The trials of an experiment: as it is, the same once more, and changed.
+struct Arms<'r>([Vec<&'r TrialRecord>; 3]);
 
 /// Rates of one round: as it is, the same once more, and changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -159,74 +112,72 @@ struct Round {
     changed: f64,
 }
 
-fn weigh(cause: &'static str, change: Change, arms: &[&TrialRecord]) -> Confirmation {
-    let mut numbers: Vec<u32> = arms.iter().map(|trial| trial.round).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    let rounds = numbers.into_iter().filter_map(|number| {
-        let rate = |is_arm: &dyn Fn(&TrialRecord) -> bool| {
-            let mut here = arms.iter().filter(|trial| trial.round == number);
-            let trial = here.find(|trial| is_arm(trial))?;
+impl Arms<'_> {
+    fn weigh(&self, cause: Limiter, change: Change) -> Confirmation {
+        let [base, again, changed] = &self.0;
+        let rate = |arm: &[&TrialRecord], round: u32| {
+            let trial = arm.iter().find(|trial| trial.round == round)?;
             let rate = Metric::RatePerS.of(trial).ok()?;
             (rate > 0.0 && !trial.is_disturbed()).then_some(rate)
         };
-        let is_changed = |trial: &TrialRecord| Change::of_name(&trial.contender).is_some();
-        Some(Round {
-            base: rate(&|it| it.kind == ContenderKind::Contender && !is_changed(it))?,
-            again: rate(&|it| it.kind == ContenderKind::Control)?,
-            changed: rate(&is_changed)?,
+        let mut numbers: Vec<u32> = base.iter().map(|trial| trial.round).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let rounds = numbers.into_iter().filter_map(|number| {
+            Some(Round {
+                base: rate(base, number)?,
+                again: rate(again, number)?,
+                changed: rate(changed, number)?,
+            })
+        });
+        let rounds: Vec<Round> = rounds.collect();
+        if rounds.len() < ROUNDS_LEAST {
+            return not_tested(cause, change, rounds.len(), self.why_not());
+        }
+        if change == Change::WorkerMore && !self.has_more_workers() {
+            let why = "its configuration sets how many it starts".to_owned();
+            return not_tested(cause, change, rounds.len(), why);
+        }
+        concluded(cause, change, &rounds)
+    }
+
+    /// Whether the changed server was seen to have more workers, by processes, threads or event
+    /// loops; where none was looked at, it is taken to have.
+    fn has_more_workers(&self) -> bool {
+        let [base, again, changed] = &self.0;
+        let most = |arms: &[&[&TrialRecord]]| {
+            let own = arms.iter().copied().flatten();
+            let crews = own.filter_map(|trial| trial.work.as_ref()?.crew.as_ref());
+            crews
+                .map(|crew| crew.listening.max(crew.loops) + crew.listening_threads)
+                .max()
+        };
+        match (most(&[base, again]), most(&[changed])) {
+            (Some(before), Some(after)) => after > before,
+            _ => true,
+        }
+    }
+
+    /// Why there are too few rounds: why the changed arm did not run, or what disturbed them.
+    fn why_not(&self) -> String {
+        let mut ends = self.0[2].iter().filter_map(|trial| match &trial.end {
+            TrialEnd::Skipped { reason, .. } | TrialEnd::Unsupported { reason } => Some(reason),
+            TrialEnd::Failed { cause, .. } => Some(cause),
+            TrialEnd::Measured | TrialEnd::Interrupted => None,
+        });
+        let arms = || self.0.iter().flatten();
+        let disturbed = arms().filter(|trial| trial.is_disturbed()).count();
+        ends.next().cloned().unwrap_or_else(|| match disturbed {
+            0 => "it was interrupted".to_owned(),
+            _ => format!(
+                "something else on the machine disturbed {disturbed} of {} runs",
+                arms().count()
+            ),
         })
-    });
-    let rounds: Vec<Round> = rounds.collect();
-    if rounds.len() < ROUNDS_LEAST {
-        return not_tested(cause, change, rounds.len(), why_not(arms));
-    }
-    if change == Change::WorkerMore && !has_more_workers(arms) {
-        let why = "its configuration sets how many it starts".to_owned();
-        return not_tested(cause, change, rounds.len(), why);
-    }
-    concluded(cause, change, &rounds)
-}
-
-/// Whether the changed server was seen to have more workers, by processes, threads or event loops;
-/// where none was looked at, it is taken to have.
-fn has_more_workers(arms: &[&TrialRecord]) -> bool {
-    let most = |is_changed: bool| {
-        let own = arms
-            .iter()
-            .filter(|trial| Change::of_name(&trial.contender).is_some() == is_changed);
-        let crews = own.filter_map(|trial| trial.work.as_ref()?.crew.as_ref());
-        crews
-            .map(|crew| crew.listening.max(crew.loops) + crew.listening_threads)
-            .max()
-    };
-    match (most(false), most(true)) {
-        (Some(before), Some(after)) => after > before,
-        _ => true,
     }
 }
 
-/// Why there are too few rounds: why the changed arm did not run, or what disturbed them.
-fn why_not(arms: &[&TrialRecord]) -> String {
-    let changed = arms
-        .iter()
-        .filter(|trial| Change::of_name(&trial.contender).is_some());
-    let ends = changed.filter_map(|trial| match &trial.end {
-        TrialEnd::Skipped { reason, .. } | TrialEnd::Unsupported { reason } => Some(reason.clone()),
-        TrialEnd::Failed { cause, .. } => Some(cause.clone()),
-        TrialEnd::Measured | TrialEnd::Interrupted => None,
-    });
-    let disturbed = arms.iter().filter(|trial| trial.is_disturbed()).count();
-    ends.into_iter().next().unwrap_or_else(|| match disturbed {
-        0 => "it was interrupted".to_owned(),
-        _ => format!(
-            "something else on the machine disturbed {disturbed} of {} runs",
-            arms.len()
-        ),
-    })
-}
-
-fn not_tested(cause: &'static str, change: Change, rounds: usize, why: String) -> Confirmation {
+fn not_tested(cause: Limiter, change: Change, rounds: usize, why: String) -> Confirmation {
     Confirmation {
         cause,
         change: change.name(),
@@ -235,13 +186,13 @@ fn not_tested(cause: &'static str, change: Change, rounds: usize, why: String) -
         range: None,
         floor: None,
         rounds,
-        text: format!("{cause} was not tested {change}: {why}"),
+        text: format!("{} was not tested {change}: {why}", cause.name()),
     }
 }
 
 /// Confirmed where every round moved the same way, by more than the largest difference of two equal
 /// runs. With six rounds that is the 97 % interval of the median on the far side of the floor.
-fn concluded(cause: &'static str, change: Change, rounds: &[Round]) -> Confirmation {
+fn concluded(cause: Limiter, change: Change, rounds: &[Round]) -> Confirmation {
     let logs = rounds
         .iter()
         .map(|one| (one.changed / (one.base * one.again).sqrt()).ln());
@@ -271,8 +222,9 @@ fn concluded(cause: &'static str, change: Change, rounds: &[Round]) -> Confirmat
         floor: Some(floor.exp_m1()),
         rounds: rounds.len(),
         text: format!(
-            "{cause} is {word}: {change} the rate was {middle:.2} times as high ({low:.2} to \
+            "{} is {word}: {change} the rate was {middle:.2} times as high ({low:.2} to \
              {high:.2} in {} rounds; two equal runs differed by up to {:.1} %)",
+            cause.name(),
             rounds.len(),
             floor.exp_m1() * 100.0
         ),
@@ -294,7 +246,7 @@ mod tests {
     }
 
     fn answer(change: Change, changed: &[f64], again: f64) -> ConfirmAnswer {
-        concluded("single-core", change, &rounds(changed, again)).answer
+        concluded(Limiter::SingleCore, change, &rounds(changed, again)).answer
     }
 
     #[test]
@@ -328,7 +280,11 @@ mod tests {
     #[test]
     fn the_sentence_has_the_figures() {
         let twice = [1900.0, 2000.0, 1800.0, 1900.0, 1900.0, 1900.0];
-        let found = concluded("single-core", Change::WorkerMore, &rounds(&twice, 1000.0));
+        let found = concluded(
+            Limiter::SingleCore,
+            Change::WorkerMore,
+            &rounds(&twice, 1000.0),
+        );
         assert_eq!(
             found.text,
             "single-core is confirmed: with one worker more the rate was 1.90 times as high (1.80 \

@@ -5,11 +5,11 @@
 use bakeoff_record::{ContenderKind, Record};
 use bakeoff_stats::{ERROR_SHARE_APART, Number};
 
+use crate::cell::JudgedCell;
 use crate::check::Level;
 use crate::checks::rounds::{needed_among, needed_of};
 use crate::code::Code;
 use crate::comparisons::{DISTURBS, is_disturbed};
-use crate::judged::JudgedCell;
 use crate::more::ROUNDS_PROPOSED_MAX;
 use crate::verdict::{Judgement, Verdict};
 

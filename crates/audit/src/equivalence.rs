@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::check::Check;
 use crate::code::Code;
-use crate::sentence::list;
+use crate::figures::list;
 pub(crate) use facts::FACTS;
 use facts::{BODY_FIELD, Fact, Fix};
 

@@ -1,4 +1,6 @@
-//! Numbers inside the sentences of checks.
+//! Numbers and lists inside sentences.
+
+use std::borrow::Borrow;
 
 use bakeoff_record::thousands;
 
@@ -51,6 +53,31 @@ pub(crate) fn milliseconds(ns: f64) -> String {
 /// A time in seconds that somebody chose: `0.5 s`, `5 s`.
 pub(crate) fn seconds(s: f64) -> String {
     format!("{} s", (s * 1000.0).round() / 1000.0)
+}
+
+/// ` (in rounds 2 and 3)`, behind what happened in them.
+pub(crate) fn in_rounds(rounds: &[u32]) -> String {
+    match rounds {
+        [] => String::new(),
+        _ => format!(" (in {})", named_rounds(rounds)),
+    }
+}
+
+/// `round 2`, `rounds 2 and 3`.
+pub(crate) fn named_rounds(rounds: &[u32]) -> String {
+    let shown: Vec<String> = rounds.iter().map(u32::to_string).collect();
+    let noun = if shown.len() == 1 { "round" } else { "rounds" };
+    format!("{noun} {}", list(&shown))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn list<S: Borrow<str>>(names: &[S]) -> String {
+    match names {
+        [rest @ .., last] if !rest.is_empty() => {
+            format!("{} and {}", rest.join(", "), last.borrow())
+        }
+        _ => names.concat(),
+    }
 }
 
 #[cfg(test)]

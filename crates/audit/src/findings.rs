@@ -10,11 +10,11 @@ use std::cmp::{Ordering, Reverse};
 use bakeoff_stats::Metric;
 use serde::Serialize;
 
+use crate::cell::JudgedCell;
+use crate::check::Weakness;
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence};
-use crate::judged::JudgedCell;
 use crate::more::ROUNDS_PROPOSED_MAX;
 use crate::named::named;
-use crate::trust::{Trust, Weakness};
 
 /// A sentence that holds over several cells.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -37,18 +37,6 @@ pub struct Finding {
     pub grade: Grade,
     /// What takes away from its meaning, although its numbers are valid.
     pub weakened_by: Vec<Weakness>,
-}
-
-impl Finding {
-    /// Takes care that it reads as no more than the campaign is worth.
-    pub(crate) fn hold_against(&mut self, trust: &Trust) {
-        let of_metric = trust.of(self.metric);
-        let is_known = of_metric.is_none_or(|one| one.direction && one.size.is_some());
-        let is_whole = is_known && self.weakened_by.is_empty();
-        if self.tone == Tone::Good && !is_whole {
-            self.tone = Tone::Note;
-        }
-    }
 }
 
 /// How to take a sentence.

@@ -29,8 +29,8 @@ pub use alike::{
 pub(crate) use within::left_of_gates;
 pub use within::{compare_contenders, fits};
 
+use crate::cell::JudgedCell;
 use crate::conclusion::PairKey;
-use crate::judged::JudgedCell;
 use crate::named::named;
 
 /// Most that a gate may allow: a number that is 100 times as bad.

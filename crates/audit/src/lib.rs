@@ -10,6 +10,7 @@
 //! The arithmetic is in `stats`. Each family of checks is a file in `checks/`.
 
 mod attribution;
+mod cell;
 mod check;
 mod checks;
 mod code;
@@ -32,10 +33,12 @@ mod load;
 mod more;
 mod named;
 pub mod overload;
+mod page;
 pub mod published;
 mod reference;
 mod sentence;
 mod subject;
+mod suspected;
 mod trust;
 mod verdict;
 
@@ -43,18 +46,20 @@ pub use bakeoff_record::limits;
 pub use bakeoff_stats::{Metric, Number};
 
 pub use attribution::{Bottleneck, Cause};
-pub use check::{Check, Level};
+pub use cell::{JudgedCell, RateBound, Withheld};
+pub use check::{Check, Level, Weakness};
 pub use checks::{link_has_changed, own_limit};
 pub use code::Code;
 pub use comparisons::{Compared, Floor, Settled, compare, widest_interval};
 pub use conclusion::{Comparison, Conclusion, Direction, Evidence, PairKey, Reason, Side};
 pub use condition::{Condition, Held};
-pub use confirmation::{ConfirmAnswer, Confirmation, Suspected, suspected};
+pub use confirmation::{ConfirmAnswer, Confirmation};
 pub use course::Course;
 pub use decidable::{Undecidable, undecidable};
 pub use equivalence::{
     Class, EqualFact, Equivalence, FactRow, Inequality, Remedy, UnknownFact, equivalences,
 };
+pub use figures::list;
 pub use findings::{Finding, Grade, Tone};
 pub use gate::{
     GateError, GateRow, Gates, Mismatch, Ruling, Worse, asked, compare_contenders, compare_records,
@@ -63,11 +68,13 @@ pub use gate::{
 };
 pub use generators::start_spread_ns;
 pub use judge::{judge_cell, judge_trial};
-pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge, leave_out_unsupported};
+pub use judged::{Judged, judge, leave_out_unsupported};
 pub use load::{LoadHosts, judge_load};
 pub use more::{More, ROUNDS_PROPOSED_MAX};
-pub use reference::reference;
-pub use sentence::{list, percent};
+pub use page::reference;
+pub use reference::causes::Limiter;
+pub use sentence::percent;
 pub use subject::{Ceilings, Drift, ReferenceRates, Subject};
-pub use trust::{NumberTrust, Trust, Weakness};
+pub use suspected::{Suspected, suspected};
+pub use trust::{NumberTrust, Trust};
 pub use verdict::{Judgement, Verdict, Verdicts, blame};

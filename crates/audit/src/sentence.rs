@@ -1,7 +1,5 @@
 //! Comparisons in plain English.
 
-use std::borrow::Borrow;
-
 use bakeoff_stats::{EQUAL_WITHIN, Estimate, IntervalKind, Metric, ROUNDS_ADVISED_MAX};
 
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Reason, Side};
@@ -10,31 +8,6 @@ use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Reason, Sid
 const SPREAD_ROUNDS: usize = 3;
 /// A ratio from which "times" reads better than percent.
 const TIMES_FROM: f64 = 2.0;
-
-/// ` (in rounds 2 and 3)`, behind what happened in them.
-pub(crate) fn in_rounds(rounds: &[u32]) -> String {
-    match rounds {
-        [] => String::new(),
-        _ => format!(" (in {})", named_rounds(rounds)),
-    }
-}
-
-/// `round 2`, `rounds 2 and 3`.
-pub(crate) fn named_rounds(rounds: &[u32]) -> String {
-    let shown: Vec<String> = rounds.iter().map(u32::to_string).collect();
-    let noun = if shown.len() == 1 { "round" } else { "rounds" };
-    format!("{noun} {}", list(&shown))
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub fn list<S: Borrow<str>>(names: &[S]) -> String {
-    match names {
-        [rest @ .., last] if !rest.is_empty() => {
-            format!("{} and {}", rest.join(", "), last.borrow())
-        }
-        _ => names.concat(),
-    }
-}
 
 impl Comparison {
     /// The result without the names: `faster by 12 % (8 to 16 %)`.

@@ -9,6 +9,9 @@ use bakeoff_stats::{Cell, Metric, median, origin_tree, server_tree, window_cores
 
 use crate::limits::{DRIFT_LOG_MIN, DRIFT_SPREADS};
 
+/// Requests that a server may count besides the load's: looks at its counters, and at its health.
+pub(crate) const COUNTED_ASIDE: f64 = 20.0;
+
 /// One measured trial and what it is judged against.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'record> {

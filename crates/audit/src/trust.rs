@@ -9,13 +9,13 @@ use bakeoff_record::{ContenderKind, Disturbance, Record, TrialEnd, TrialRecord};
 use bakeoff_stats::{Metric, Number};
 use serde::Serialize;
 
-use crate::check::{Check, Level};
+use crate::cell::JudgedCell;
+use crate::check::{Check, Level, Weakness};
 use crate::code::Code;
 use crate::comparisons::{Floor, is_upper_bound};
 use crate::conclusion::{Comparison, Conclusion};
 use crate::equivalence::Inequality;
-use crate::findings::Finding;
-use crate::judged::JudgedCell;
+use crate::findings::{Finding, Tone};
 use crate::more::More;
 use crate::verdict::Verdict;
 use number::Weighed;
@@ -42,17 +42,6 @@ pub struct NumberTrust {
     pub reason: Option<Weakness>,
 }
 
-/// Something that weakens a campaign.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Weakness {
-    /// Stable name, of a check where it comes from one.
-    pub code: String,
-    /// A sentence for people.
-    pub text: String,
-    /// How bad it is.
-    pub level: Level,
-}
-
 /// Reasons that are shown.
 const REASONS: usize = 4;
 
@@ -60,6 +49,18 @@ impl Trust {
     /// How far a number can be trusted; `None` where it is not tested.
     pub fn of(&self, metric: Metric) -> Option<&NumberTrust> {
         self.numbers.iter().find(|one| one.metric == metric)
+    }
+}
+
+impl Finding {
+    /// Takes care that it reads as no more than the campaign is worth.
+    pub(crate) fn hold_against(&mut self, trust: &Trust) {
+        let of_metric = trust.of(self.metric);
+        let is_known = of_metric.is_none_or(|one| one.direction && one.size.is_some());
+        let is_whole = is_known && self.weakened_by.is_empty();
+        if self.tone == Tone::Good && !is_whole {
+            self.tone = Tone::Note;
+        }
     }
 }
 

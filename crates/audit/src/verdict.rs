@@ -4,6 +4,7 @@ use bakeoff_stats::Number;
 use serde::Serialize;
 
 use crate::check::{Check, Level};
+use crate::code::Code;
 use crate::named::named;
 
 named! {
@@ -125,8 +126,15 @@ impl Judgement {
         level_of(&self.checks, number).unwrap_or(Level::NotRun)
     }
 
+    /// The checks that weaken a number.
+    pub(crate) fn weak(&self, number: Number) -> impl Iterator<Item = Code> {
+        let checks = self.checks.iter();
+        let weak = checks.filter(move |check| check.of(number) > Level::Note);
+        weak.map(|check| check.code)
+    }
+
     /// The check of that name.
-    pub fn check(&self, code: crate::code::Code) -> Option<&Check> {
+    pub fn check(&self, code: Code) -> Option<&Check> {
         self.checks.iter().find(|check| check.code == code)
     }
 

@@ -31,7 +31,6 @@ mod schema;
 mod selftest;
 mod site;
 mod style;
-mod suspected;
 mod svg;
 mod terminal;
 mod text;
@@ -43,12 +42,12 @@ mod widest;
 pub(crate) mod words;
 mod xml;
 
-pub use bakeoff_audit::Suspected;
 pub use bakeoff_audit::published::{Rig, audit};
 pub use bakeoff_audit::{
     Condition, Course, GateError, Gates, LoadHosts, Mismatch, Ruling, Settled, Undecidable,
     Verdict, fits, judge_load, start_spread_ns, undecidable,
 };
+pub use bakeoff_audit::{Suspected, suspected};
 pub use bakeoff_stats::Metric;
 pub use compare::{
     COMPARE_SCHEMA, Compare, CompareError, CompareValue, baseline_mismatches, compare_across,
@@ -92,7 +91,6 @@ pub use selftest::{
 pub use site::{
     SITE_MARK, SITE_SCHEMA, SiteFile, SiteOptions, SiteRecord, site_files, site_record,
 };
-pub use suspected::suspected;
 pub use text::{TextOptions, text};
 pub use unequal_work::UnequalWork;
 pub use verify::{Difference, differences, is_drawn_around, stored_document};

@@ -32,9 +32,10 @@ use serde::Serialize;
 use crate::redaction::Redacted;
 
 pub use answer::{Answer, RatioCell, RatioRow, RatioTable};
+pub use bakeoff_audit::overload::OverloadClass;
 pub use bakeoff_audit::{
-    Class, EqualFact, Equivalence, FactRow, Finding, Floor, Grade, Inequality, Remedy, Tone, Trust,
-    UnknownFact, Weakness,
+    Class, Code, Conclusion, EqualFact, Equivalence, Evidence, FactRow, Finding, Floor, Grade,
+    Inequality, Level, Limiter, Remedy, Tone, Trust, UnknownFact, Weakness,
 };
 pub use believe::{Note, Sentence};
 pub use campaign::{

@@ -11,14 +11,12 @@ use crate::limits::{
     COUNTED_SHARE, LITTLE_SHARE, ORIGIN_READ_S, ORIGIN_SHARE, SET_UP_SHARE, STARVED_SHARE_INVALID,
     STARVED_SHARE_SUSPECT,
 };
-use crate::subject::Subject;
+use crate::subject::{COUNTED_ASIDE, Subject};
 
 /// Fewest looks at what is in flight that an average is taken of.
 const LOOKS_MIN: usize = 100;
 /// The same where it hardly changes, because each client always has a request.
 const LOOKS_OF_CLIENTS_MIN: usize = 20;
-/// Requests that a server may count besides the load's: looks at its counters, and at its health.
-pub(crate) const COUNTED_ASIDE: f64 = 20.0;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(counts(subject));

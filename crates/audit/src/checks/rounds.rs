@@ -6,11 +6,11 @@ use bakeoff_stats::{Cell, ERROR_SHARE_APART, INTERVAL_FROM, Metric, Number, mode
 
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::figures::in_rounds;
 use crate::figures::rate;
 use crate::limits::{
     MODES_APART, RATE_VARIATION, ROUNDS_MIN, ROUNDS_SHARE, STEADY_ROUNDS_SHARE, STEADY_SHARE,
 };
-use crate::sentence::in_rounds;
 use crate::verdict::Judgement;
 
 /// Believable rounds of a cell from which half of all are enough, where time ends the campaign.

@@ -6,14 +6,12 @@
 //! (`ScheduleKept::punctual`). Neither is ranked by itself; a difference that both ends show is.
 
 use bakeoff_record::{LoadResult, TrialRecord};
-use bakeoff_stats::{Metric, Number, Paired};
+use bakeoff_stats::{Metric, Number};
 
+use crate::cell::JudgedCell;
 use crate::check::Level;
 use crate::checks::rounds::needed_among;
 use crate::code::Code;
-use crate::comparisons::standing::{Standing, rounds_of, weak};
-use crate::conclusion::Side;
-use crate::judged::JudgedCell;
 use crate::verdict::{Judgement, Verdict};
 
 /// What the engine's delay is found by.
@@ -21,37 +19,6 @@ const DELAYS: [Code; 3] = [Code::SendLag, Code::EngineBusy, Code::EngineKept];
 
 /// The least latency where nothing is known or left of it, ns. A ratio needs one.
 const LEAST_NS: f64 = 1.0;
-
-/// What the engine's delay is to a pair of contenders.
-#[derive(Default)]
-pub(super) enum Delay {
-    /// It weakens neither side, or something else does as well.
-    #[default]
-    Nothing,
-    /// It weakens one side or both, and leaves these rounds: what one side is at least against what
-    /// the other one is at most. Their ratio is a bound.
-    Leaves(Paired, Side),
-    /// The pair rests on what it leaves. This is what was measured.
-    IsOff(Paired),
-}
-
-impl Delay {
-    /// That to two sides whose rounds, as they were measured, are `measured`.
-    pub(super) fn of(left: &Standing, right: &Standing, measured: &Paired) -> Self {
-        let is_sound = |one: &Standing| one.silence.is_none() || one.late.is_some();
-        let is_known = |one: &Standing| is_sound(one) && !one.is_bound;
-        let is_late = left.late.is_some() || right.late.is_some();
-        if !is_late || !is_known(left) || !is_known(right) {
-            return Self::Nothing;
-        }
-        let least = |one: &Standing| one.late.clone().unwrap_or_else(|| one.values.clone());
-        if measured.mean() > 0.0 {
-            Self::Leaves(Paired::new(&left.values, &least(right)), Side::AtLeast)
-        } else {
-            Self::Leaves(Paired::new(&least(left), &right.values), Side::AtMost)
-        }
-    }
-}
 
 /// Whether the cell is ranked by a latency that is an upper bound, because the engine was late.
 pub(crate) fn is_upper_bound(judged: &JudgedCell<'_>) -> bool {
@@ -77,7 +44,7 @@ pub(super) fn least_of(judged: &JudgedCell<'_>, metric: Metric) -> Option<Vec<(u
         };
         Some((trial.round, least))
     };
-    Some(rounds_of(judged).filter_map(least).collect())
+    Some(judged.rounds().filter_map(least).collect())
 }
 
 /// Whether enough rounds are sound or late, and late is all that the cell as a whole is.
@@ -85,7 +52,7 @@ fn is_all(judged: &JudgedCell<'_>) -> bool {
     let counts = |code: Code| {
         matches!(code, Code::RoundsAccepted | Code::NotSteady) || DELAYS.contains(&code)
     };
-    let mut of_cell = weak(&judged.judgement, Number::Latency);
+    let mut of_cell = judged.judgement.weak(Number::Latency);
     let (mut all, mut late, mut sound) = (0, 0, 0);
     for judgement in judged.counted() {
         all += 1;
@@ -98,7 +65,7 @@ fn is_all(judged: &JudgedCell<'_>) -> bool {
 /// Whether a round's latency is weakened by the engine's delay alone. An engine that is late for a
 /// part of a window leaves latencies on two levels.
 fn is_late(judgement: &Judgement) -> bool {
-    let is_late = |code: Code| weak(judgement, Number::Latency).any(|weak| weak == code);
+    let is_late = |code: Code| judgement.weak(Number::Latency).any(|weak| weak == code);
     let mut checks = judgement
         .checks
         .iter()

@@ -162,3 +162,35 @@ impl Left {
         }
     }
 }
+
+/// Trial after trial of a campaign, where who has left it is looked up group by group.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Turns {
+    left: Left,
+    /// The group that `left` is for.
+    group: Option<Group>,
+    /// What needs no more rounds, and was not asked for yet.
+    pub(crate) news: Vec<Settled>,
+}
+
+impl Turns {
+    /// The next trial after those recorded; `None` where the campaign is over. `left_before` says
+    /// who has left before a group.
+    pub(crate) fn next(
+        &mut self,
+        plan: &Plan,
+        recorded: &[TrialRecord],
+        mut left_before: impl FnMut(Group) -> Option<Left>,
+    ) -> Option<Trial> {
+        loop {
+            let next = self.left.next(plan, recorded)?;
+            if self.group == Some(next.group()) {
+                return Some(next);
+            }
+            let left = left_before(next.group())?;
+            let before = std::mem::replace(&mut self.left, left);
+            self.news.extend(self.left.settled_since(&before, plan));
+            self.group = Some(next.group());
+        }
+    }
+}

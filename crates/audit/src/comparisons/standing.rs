@@ -3,11 +3,11 @@
 use bakeoff_record::{TrialEnd, TrialRecord};
 use bakeoff_stats::{ERROR_SHARE_APART, Metric, Missing, Number};
 
+use crate::cell::JudgedCell;
 use crate::check::Level;
 use crate::code::Code;
 use crate::comparisons::{late, shown_only};
 use crate::conclusion::Reason;
-use crate::judged::JudgedCell;
 use crate::limits::{DOUBTED_SHARE, TAKEN_MOST};
 use crate::verdict::{Judgement, Verdict};
 
@@ -71,7 +71,8 @@ impl Standing {
         let is_held_down = is_rate && held_down(judged);
         // What a cell shows as "at least" is no less of a bound where more is wrong with it.
         let is_shown_as_bound = is_rate && judged.rate_bound.is_some();
-        let of_rounds: Vec<(u32, Weakness)> = rounds_of(judged)
+        let of_rounds: Vec<(u32, Weakness)> = judged
+            .rounds()
             .map(|round| (round.0.round, weakness(judged, round, number)))
             .collect();
         let mut standing = Self {
@@ -154,13 +155,6 @@ enum Weakness {
     Lasting,
 }
 
-/// The trials that count, each with what can be believed of it.
-pub(super) fn rounds_of<'j, 'r>(
-    judged: &'j JudgedCell<'r>,
-) -> impl Iterator<Item = &'j (&'r TrialRecord, Judgement)> {
-    judged.trials.iter().take(judged.cell.trials.len())
-}
-
 fn weakness(
     judged: &JudgedCell<'_>,
     (trial, judgement): &(&TrialRecord, Judgement),
@@ -178,7 +172,7 @@ fn weakness(
         Code::OriginAsked | Code::BodyBytes => true,
         code => code.is_correctness(),
     };
-    if weak(judgement, number).any(is_by_server) {
+    if judgement.weak(number).any(is_by_server) {
         return Weakness::Lasting;
     }
     if has_no_value(judgement, number) {
@@ -193,7 +187,7 @@ fn weakness(
         code if HIDES_THE_RATE.contains(&code) => Weakness::Lasting,
         _ => Weakness::Doubted,
     };
-    let of_codes = weak(judgement, number).map(weakness);
+    let of_codes = judgement.weak(number).map(weakness);
     of_codes.max().unwrap_or(Weakness::Nothing)
 }
 
@@ -206,9 +200,11 @@ fn measured(
     if metric != Metric::RatePerS || shown_only(metric, judged).is_some() {
         return Vec::new();
     }
-    let rounds = rounds_of(judged).zip(of_rounds);
+    let rounds = judged.rounds().zip(of_rounds);
     let known = rounds.filter_map(|((trial, judgement), (round, found))| {
-        let is_hidden = weak(judgement, Number::Rate).any(|code| HIDES_THE_RATE.contains(&code));
+        let is_hidden = judgement
+            .weak(Number::Rate)
+            .any(|code| HIDES_THE_RATE.contains(&code));
         let is_share = share_taken(judgement).is_some_and(|share| share <= TAKEN_MOST);
         let is_whole = trial.end == TrialEnd::Measured && *found < Weakness::Lasting;
         let value = (is_whole && is_share && !is_hidden).then(|| metric.of(trial).ok());
@@ -235,7 +231,7 @@ fn fails(judged: &JudgedCell<'_>) -> bool {
 pub(crate) fn is_disturbed(judgement: &Judgement) -> bool {
     let disturbs = |code: Code| DISTURBS.contains(&code);
     let mut numbers = Number::ALL.into_iter();
-    numbers.any(|any| weak(judgement, any).any(disturbs))
+    numbers.any(|any| judgement.weak(any).any(disturbs))
 }
 
 /// Whether the machine took the number of a round away, with whatever else it brought about: a
@@ -250,7 +246,7 @@ fn hides_the_rate(judged: &JudgedCell<'_>, is_held_down: bool) -> bool {
     let mut codes = judged
         .counted()
         .filter(counts)
-        .flat_map(|round| weak(round, Number::Rate));
+        .flat_map(|round| round.weak(Number::Rate));
     codes.any(|code| HIDES_THE_RATE.contains(&code))
 }
 
@@ -263,20 +259,20 @@ fn rests_on_others(judged: &JudgedCell<'_>, number: Number, of_rounds: &[(u32, W
     };
     let is_of_a_round = |code: Code| {
         let counts = [Code::RoundsAccepted, Code::RoundsComplete, Code::NotSteady];
-        let of_a_round = |round: &Judgement| weak(round, number).any(|known| known == code);
+        let of_a_round = |round: &Judgement| round.weak(number).any(|known| known == code);
         counts.contains(&code)
             || DISTURBS.contains(&code)
             || !code.is_correctness() && judged.counted().any(of_a_round)
     };
     count(Weakness::Lasting) == 0
         && count(Weakness::Doubted) as f64 <= DOUBTED_SHARE * of_rounds.len() as f64
-        && weak(&judged.judgement, number).all(is_of_a_round)
+        && judged.judgement.weak(number).all(is_of_a_round)
 }
 
 /// Whether a number lacks nothing but a third round.
 fn only_few(judged: &JudgedCell<'_>, number: Number) -> bool {
-    let of_rounds = judged.counted().flat_map(|round| weak(round, number));
-    let mut codes = of_rounds.chain(weak(&judged.judgement, number));
+    let of_rounds = judged.counted().flat_map(|round| round.weak(number));
+    let mut codes = of_rounds.chain(judged.judgement.weak(number));
     judged.judgement.verdicts.of(number) <= Verdict::Suspect
         && codes.all(|code| code == Code::RoundsAgree)
 }
@@ -293,15 +289,10 @@ fn held_down(judged: &JudgedCell<'_>) -> bool {
 /// The checks that weaken the rate of a cell or of one of its trials, without those that only count
 /// such trials.
 fn weak_codes(judged: &JudgedCell<'_>) -> impl Iterator<Item = Code> {
-    let weak_rate = |judgement| weak(judgement, Number::Rate);
-    let of_cell = weak_rate(&judged.judgement).filter(|code| *code != Code::RoundsAccepted);
-    judged.counted().flat_map(weak_rate).chain(of_cell)
-}
-
-/// The checks that weaken a number.
-pub(super) fn weak(judgement: &Judgement, number: Number) -> impl Iterator<Item = Code> {
-    let checks = judgement.checks.iter();
-    checks
-        .filter(move |check| check.of(number) > Level::Note)
-        .map(|check| check.code)
+    let of_cell = judged.judgement.weak(Number::Rate);
+    let of_cell = of_cell.filter(|code| *code != Code::RoundsAccepted);
+    let of_rounds = judged.counted();
+    of_rounds
+        .flat_map(|it| it.weak(Number::Rate))
+        .chain(of_cell)
 }

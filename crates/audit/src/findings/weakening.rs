@@ -4,11 +4,10 @@
 //! a connection, the load was another one than the plan asked for.
 use bakeoff_stats::Metric;
 
-use crate::check::{Check, Level};
+use crate::cell::JudgedCell;
+use crate::check::{Check, Level, Weakness};
 use crate::code::Code;
 use crate::conclusion::Comparison;
-use crate::judged::JudgedCell;
-use crate::trust::Weakness;
 
 /// What makes a load another one than was asked for, the worst first. A queue that overflowed was
 /// full.

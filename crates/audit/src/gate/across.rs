@@ -10,9 +10,10 @@ use bakeoff_stats::{Located, Metric, locate_apart};
 use super::alike::yardstick_log;
 use super::within::because;
 use super::{Change, GateError, GateRow, Gates, Ruling, all_fit};
+use crate::cell::JudgedCell;
 use crate::comparisons::{Standing, shown_only};
 use crate::conclusion::{PairKey, Reason};
-use crate::judged::{Judged, JudgedCell, leave_out_unsupported};
+use crate::judged::{Judged, leave_out_unsupported};
 use crate::sentence::percent;
 
 /// Holds the contenders of `second` against those of the same name in `first`, at every workload

@@ -9,7 +9,8 @@ use bakeoff_record::{ContenderKind, Machine, Record, TrialRecord};
 use bakeoff_stats::{CellKey, Metric};
 use serde::Serialize;
 
-use crate::judged::{Judged, JudgedCell};
+use crate::cell::JudgedCell;
+use crate::judged::Judged;
 use crate::limits::YARDSTICKS_APART;
 
 /// Something in which two campaigns differ.

@@ -5,10 +5,11 @@ use bakeoff_record::Record;
 use bakeoff_stats::{INTERVAL_FROM, Located, Member, Metric, locate};
 
 use super::{Change, GateError, GateRow, Gates, Ruling, all_fit};
+use crate::cell::JudgedCell;
 use crate::comparisons::{Left, Pair, family_of, gate_looks, next_group, shown_only};
 use crate::conclusion::Reason;
 use crate::enough::rounds_of_both;
-use crate::judged::{Judged, JudgedCell, leave_out_unsupported};
+use crate::judged::{Judged, leave_out_unsupported};
 use crate::verdict::Verdict;
 
 /// Holds each of `seconds` against `first` by every metric, at every workload and load that has

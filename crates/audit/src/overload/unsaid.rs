@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::goodput::Misjudged;
 use crate::figures::{amount, milliseconds, percent, rate};
-use crate::sentence::{in_rounds, named_rounds};
+use crate::figures::{in_rounds, named_rounds};
 
 /// What cannot be said of a trial, or of all of them, and why.
 #[derive(Debug, Clone, PartialEq)]

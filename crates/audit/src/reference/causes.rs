@@ -3,49 +3,96 @@
 use std::fmt::Write as _;
 
 use bakeoff_record::{FOREIGN_DISTURBED_CPUS, THROTTLED_SHARE};
+use serde::{Serialize, Serializer};
 
 use super::{Limit, Text};
 use crate::limits::{
     BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, LINK_ROOM_SHARE,
     SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
 };
+use crate::named::named;
+
+named! {
+    /// What can have held a rate down.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Limiter {
+        /// This side had no file, port or memory.
+        ClientLimits = "client-limits",
+        /// The rate was given, and kept.
+        Nothing = "none",
+        /// Other programs.
+        OtherLoad = "other-load",
+        /// A quota of CPU time.
+        Throttled = "throttled",
+        /// A limit of the server's own.
+        CpuLimit = "cpu-limit",
+        /// Both the server and the engine had no time to spare.
+        CoSaturated = "co-saturated",
+        /// The load engine.
+        ClientCpu = "client-cpu",
+        /// A link between hosts, or the network stack.
+        Network = "network",
+        /// What the engine can do at all.
+        GeneratorCeiling = "generator-ceiling",
+        /// The hypervisor.
+        Steal = "steal",
+        /// A queue of connections.
+        AcceptQueue = "accept-queue",
+        /// The upstream.
+        BackendBound = "backend-bound",
+        /// The server's processors.
+        CpuBound = "cpu-bound",
+        /// Those of the server and the upstream.
+        CpuSharedWithOrigin = "cpu-shared-with-origin",
+        /// One thread of the server.
+        SingleCore = "single-core",
+        /// The figures speak for nothing.
+        Unknown = "unknown",
+    }
+}
+
+impl Serialize for Limiter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
 
 /// Each cause in the order in which the first one is taken, and when it is one.
-pub(crate) const CAUSES: [(&str, Text); 17] = [
+pub(crate) const CAUSES: [(Limiter, Text); 17] = [
     (
-        "client-limits",
+        Limiter::ClientLimits,
         Text("a request could not be sent: no file, port or memory", &[]),
     ),
     (
-        "none",
+        Limiter::Nothing,
         Text(
             "an open loop in which at least {} of the due requests came out right",
             &[Limit::Percent(STARTED_SHARE)],
         ),
     ),
     (
-        "other-load",
+        Limiter::OtherLoad,
         Text(
             "other programs had more than {} processors",
             &[Limit::Plain(FOREIGN_DISTURBED_CPUS)],
         ),
     ),
     (
-        "throttled",
+        Limiter::Throttled,
         Text(
             "a quota held programs back for more than {} of the window",
             &[Limit::Percent(THROTTLED_SHARE)],
         ),
     ),
     (
-        "cpu-limit",
+        Limiter::CpuLimit,
         Text(
             "a limit of its own held the server back for more than {} of the window",
             &[Limit::Percent(THROTTLED_SHARE)],
         ),
     ),
     (
-        "co-saturated",
+        Limiter::CoSaturated,
         Text(
             "the engine's busiest thread worked more than {} of the time, and the server used \
              more than {} of its processors",
@@ -56,21 +103,21 @@ pub(crate) const CAUSES: [(&str, Text); 17] = [
         ),
     ),
     (
-        "client-cpu",
+        Limiter::ClientCpu,
         Text(
             "the engine's busiest thread worked more than {} of the time",
             &[Limit::Percent(ENGINE_BUSY_INVALID)],
         ),
     ),
     (
-        "network",
+        Limiter::Network,
         Text(
             "a link between hosts carried {} or more of what it can",
             &[Limit::Percent(LINK_ROOM_SHARE)],
         ),
     ),
     (
-        "generator-ceiling",
+        Limiter::GeneratorCeiling,
         Text(
             "a closed loop from {} of the yardstick's rate on, while the server's processors are \
              not full",
@@ -78,46 +125,46 @@ pub(crate) const CAUSES: [(&str, Text); 17] = [
         ),
     ),
     (
-        "steal",
+        Limiter::Steal,
         Text(
             "the hypervisor took more than {} of a processor",
             &[Limit::Percent(STEAL_SUSPECT)],
         ),
     ),
     (
-        "accept-queue",
+        Limiter::AcceptQueue,
         Text("an accept queue of this trial overflowed", &[]),
     ),
     (
-        "backend-bound",
+        Limiter::BackendBound,
         Text(
             "a proxy above {} of the upstream's own rate",
             &[Limit::Percent(BACKEND_SHARE)],
         ),
     ),
     (
-        "network",
+        Limiter::Network,
         Text(
             "a processor spent more than {} of its time in soft interrupts",
             &[Limit::Percent(SOFTIRQ_SHARE)],
         ),
     ),
     (
-        "cpu-bound",
+        Limiter::CpuBound,
         Text(
             "the server used more than {} of what others left of its processors",
             &[Limit::Percent(SERVER_SATURATED)],
         ),
     ),
     (
-        "cpu-shared-with-origin",
+        Limiter::CpuSharedWithOrigin,
         Text(
             "the server and the upstream on the same processors did so together",
             &[],
         ),
     ),
     (
-        "single-core",
+        Limiter::SingleCore,
         Text(
             "a thread worked or wanted to for more than {} of the time, while more than {} of the \
              server's processors were idle. A thread that waits for a processor, or whose \
@@ -128,7 +175,7 @@ pub(crate) const CAUSES: [(&str, Text); 17] = [
             ],
         ),
     ),
-    ("unknown", Text("none of these", &[])),
+    (Limiter::Unknown, Text("none of these", &[])),
 ];
 
 const HEAD: &str = "
@@ -142,9 +189,9 @@ measures again (R35).
 | --- | --- |
 ";
 
-pub(super) fn write(page: &mut String) {
+pub(crate) fn write(page: &mut String) {
     page.push_str(HEAD);
-    for (name, when) in CAUSES {
-        let _ = writeln!(page, "| `{name}` | {} |", when.shown());
+    for (limiter, when) in CAUSES {
+        let _ = writeln!(page, "| `{}` | {} |", limiter.name(), when.shown());
     }
 }

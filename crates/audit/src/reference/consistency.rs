@@ -1,12 +1,12 @@
 //! Laws that counts and times must obey whatever the server does.
 
 use super::{Described, Limit, check, invalid, not_run, note, suspect};
-use crate::checks::COUNTED_ASIDE;
 use crate::code::{ADDED, COUNTED, Code, LATENCY, PACED, TIMED};
 use crate::limits::{
     COUNTED_SHARE, LITTLE_SHARE, ORIGIN_READ_S, ORIGIN_SHARE, SET_UP_SHARE, STARVED_SHARE_INVALID,
     STARVED_SHARE_SUSPECT,
 };
+use crate::subject::COUNTED_ASIDE;
 
 pub(super) const CHECKS: [Described; 7] = [
     check(

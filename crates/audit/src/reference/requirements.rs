@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// Number, requirement, and how far it holds today.
-pub(super) const ALL: [(&str, &str, &str); 41] = [
+pub(crate) const ALL: [(&str, &str, &str); 41] = [
     (
         "R1",
         "capacity and latency are two experiments; latency is measured below saturation, at a \
@@ -235,7 +235,7 @@ What a benchmark has to do to be believed. *Yes*: it holds today. *Part*: the te
 | --- | --- | --- |
 ";
 
-pub(super) fn write(page: &mut String) {
+pub(crate) fn write(page: &mut String) {
     page.push_str(HEAD);
     for (rule, requirement, holds) in ALL {
         let _ = writeln!(page, "| {rule} | {requirement} | {holds} |");

@@ -3,14 +3,14 @@
 use bakeoff_record::Record;
 use bakeoff_stats::{Number, half_width};
 
-use super::{NumberTrust, Weakness, is_decided, most_to_blame, weakness, why_doubted};
-use crate::check::Level;
+use super::{NumberTrust, is_decided, most_to_blame, weakness, why_doubted};
+use crate::cell::JudgedCell;
+use crate::check::{Level, Weakness};
 use crate::code::Code;
 use crate::comparisons::{Floor, is_upper_bound, shown_only};
 use crate::conclusion::{Comparison, Conclusion};
 use crate::figures::percent;
 use crate::findings::Finding;
-use crate::judged::JudgedCell;
 use crate::limits::NOISE_MOST;
 use crate::verdict::Verdict;
 

@@ -1,6 +1,6 @@
 //! A bottleneck that is suspected, and what an experiment in the record says about it.
 
-use bakeoff_audit::{ConfirmAnswer, Confirmation, judge, suspected};
+use bakeoff_audit::{ConfirmAnswer, Confirmation, Limiter, judge, suspected};
 use bakeoff_plan::Change;
 use bakeoff_record::{ContenderKind, Disturbance, Record, TrialEnd, TrialRecord};
 
@@ -27,8 +27,7 @@ fn busy_thread(mut record: Record) -> Record {
 
 /// The trial that the experiment is about.
 fn suspect(record: &Record) -> TrialRecord {
-    let judged = judge(record);
-    let found = suspected(&judged);
+    let found = suspected(record);
     let one = found
         .iter()
         .find(|it| it.contender == NAME && it.change == Change::WorkerMore);
@@ -120,13 +119,14 @@ fn check_few(changed: &[f64], expected: &str) {
 fn at_a_given_rate_nothing_is_put_to_the_test() {
     let given = busy_thread(bakeoff_testing::record_at_constant_rate());
     let judged = judge(&given);
-    let also = |it: &bakeoff_audit::Bottleneck| it.also.iter().any(|it| it.name == "single-core");
+    let also =
+        |it: &bakeoff_audit::Bottleneck| it.also.iter().any(|it| it.name == Limiter::SingleCore);
     let mut bottlenecks = judged
         .cells
         .iter()
         .filter_map(|cell| cell.bottleneck.as_ref());
     assert!(bottlenecks.any(also), "the figures speak for it");
-    assert_eq!(suspected(&judged), []);
+    assert_eq!(suspected(&given), []);
 }
 
 #[test]

@@ -515,7 +515,7 @@ fn the_bottleneck_is_named_with_its_figures() {
     let judged = judge(&record);
     let named = |contender, workload, load| {
         let cell = cell(&judged, (contender, workload, load));
-        cell.bottleneck.as_ref().map(|one| one.name)
+        cell.bottleneck.as_ref().map(|one| one.name.name())
     };
     assert_eq!(named(CONTENDER, "synthetic", "c10"), Some("cpu-bound"));
     assert_eq!(named("yardstick", "proxy", "c10"), Some("co-saturated"));
@@ -529,7 +529,11 @@ fn the_bottleneck_is_named_with_its_figures() {
         .bottleneck
         .as_ref()
         .expect("it was measured");
-    assert_eq!(bottleneck.name, "none", "a rate that is kept has none");
+    assert_eq!(
+        bottleneck.name.name(),
+        "none",
+        "a rate that is kept has none"
+    );
 }
 
 #[test]
@@ -544,7 +548,7 @@ fn a_quota_is_the_bottleneck_however_many_processors_there_are() {
     let judged = judge(&record);
     let bottleneck = &cell(&judged, (CONTENDER, "synthetic", "c10")).bottleneck;
     let bottleneck = bottleneck.as_ref().expect("it was measured");
-    assert_eq!(bottleneck.name, "throttled");
+    assert_eq!(bottleneck.name.name(), "throttled");
 }
 
 #[test]

@@ -279,7 +279,7 @@ fn counts() -> Vec<Drawn> {
             Field::text(cell.rate_is_lower_bound.to_string())
         }),
         data("bottleneck", Unit::Text, |_, cell| {
-            Field::text(cell.bottleneck.as_ref().map_or("", |one| one.name))
+            Field::text(cell.bottleneck.as_ref().map_or("", |one| one.name.name()))
         }),
         data("verdict", Unit::Text, |_, cell| {
             Field::text(cell.verdict.verdict.name())

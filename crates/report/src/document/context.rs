@@ -60,7 +60,7 @@ pub(super) fn comparisons(report: &Report) -> Option<Section> {
                 bound: one.bound.map(crate::view::sign),
                 ..Field::of(one.ratio.map_or(Value::Nothing, Value::Estimate))
             },
-            Field::text(one.conclusion),
+            Field::text(one.conclusion.name()),
         ]
     };
     let rows: Vec<_> = shown.map(row).collect();

@@ -8,7 +8,7 @@
 //! to 4`.
 
 use bakeoff_audit::limits::YARDSTICKS_APART;
-use bakeoff_audit::plan_mismatches;
+use bakeoff_audit::{Conclusion, plan_mismatches};
 use bakeoff_plan::Plan;
 use bakeoff_stats::CONFIDENCE_ROUNDS;
 
@@ -274,15 +274,15 @@ fn order(one: &Entrant<'_>, other: &Entrant<'_>) -> Option<Order> {
         };
         let compared = one.record.comparisons.iter().find(here)?;
         let second_is_more = match compared.conclusion {
-            "higher" => true,
-            "lower" => false,
-            "plain-not-proven" => compared.ratio?.point > 1.0,
+            Conclusion::Higher => true,
+            Conclusion::Lower => false,
+            Conclusion::PlainNotProven(_) => compared.ratio?.point > 1.0,
             _ => return None,
         };
         let second_is_ahead = second_is_more == kind.more_is_better();
         return Some(Order {
             is_ahead: second_is_ahead == (&compared.second == mine),
-            is_plain: compared.conclusion == "plain-not-proven",
+            is_plain: matches!(compared.conclusion, Conclusion::PlainNotProven(_)),
         });
     }
     // Each is near the first record's of the ranking, so two may be twice as far apart.

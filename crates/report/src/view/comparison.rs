@@ -32,7 +32,8 @@ pub struct Comparison {
     /// `higher`, `lower`, `equal`, `no-difference-shown`, `cannot-tell` where more rounds are
     /// needed, `plain-not-proven`, `not-compared` where it is shown and not compared, or
     /// `not-comparable`.
-    pub conclusion: &'static str,
+    #[schemars(with = "String")]
+    pub conclusion: Conclusion,
     /// All of it as a sentence.
     pub text: String,
 }
@@ -78,7 +79,7 @@ fn one(compared: &Compared) -> Comparison {
             unequal: causes.map(|one| one.check.clone()).collect(),
             reason: compared.reason.map(bakeoff_audit::Reason::text),
         },
-        conclusion: name(compared.conclusion),
+        conclusion: compared.conclusion,
         text: compared.sentence(),
     }
 }
@@ -88,19 +89,5 @@ pub(crate) fn sign(side: Side) -> &'static str {
     match side {
         Side::AtLeast => ">=",
         Side::AtMost => "<=",
-    }
-}
-
-/// The name of a conclusion in every format.
-fn name(conclusion: Conclusion) -> &'static str {
-    match conclusion {
-        Conclusion::Higher => "higher",
-        Conclusion::Lower => "lower",
-        Conclusion::Equal => "equal",
-        Conclusion::NoDifferenceShown => "no-difference-shown",
-        Conclusion::CannotTell => "cannot-tell",
-        Conclusion::PlainNotProven(_) => "plain-not-proven",
-        Conclusion::NotCompared => "not-compared",
-        Conclusion::NotComparable => "not-comparable",
     }
 }

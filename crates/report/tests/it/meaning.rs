@@ -3,6 +3,7 @@
 use bakeoff_audit::Verdict;
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Histogram, Hosts, OutcomeCounts, Record, Step, TrialEnd, TrialRecord};
+use bakeoff_report::view::Conclusion;
 use bakeoff_report::view::{Cell, Comparison, Report, view};
 use bakeoff_report::{MarkdownOptions, TextOptions};
 use bakeoff_stats::{IntervalKind, Metric};
@@ -93,11 +94,15 @@ fn ten_rounds_have_an_interval_and_show_a_large_difference_only() {
     );
     assert_eq!(
         comparison(&report, "nginx-default", "caddy-default").conclusion,
-        "lower"
+        Conclusion::Lower
     );
     let alike = comparison(&report, "nginx-default", "nginx-optimized");
     let equal = ["equal", "no-difference-shown"];
-    assert!(equal.contains(&alike.conclusion), "{}", alike.conclusion);
+    assert!(
+        equal.contains(&alike.conclusion.name()),
+        "{}",
+        alike.conclusion.name()
+    );
 }
 
 #[test]
@@ -112,7 +117,7 @@ fn a_suspect_cell_is_shown_and_not_ranked() {
     let pair = comparison(&report, "nginx-default", "caddy-default");
     assert_eq!(
         (pair.conclusion, pair.ratio.is_some()),
-        ("not-comparable", true)
+        (Conclusion::NotComparable, true)
     );
 }
 
@@ -128,7 +133,10 @@ fn numbers_of_an_invalid_cell_are_withheld_and_say_why() {
         "what rests on no count stays"
     );
     let pair = comparison(&report, "nginx-default", "caddy-default");
-    assert_eq!((pair.conclusion, pair.ratio), ("not-comparable", None));
+    assert_eq!(
+        (pair.conclusion, pair.ratio),
+        (Conclusion::NotComparable, None)
+    );
 }
 
 #[test]
@@ -155,7 +163,7 @@ fn without_an_ok_response_there_is_no_latency_but_a_reason() {
         Some(0.0)
     );
     let pair = comparison(&report, "nginx-default", "nginx-optimized");
-    assert_eq!(pair.conclusion, "not-comparable");
+    assert_eq!(pair.conclusion, Conclusion::NotComparable);
 }
 
 #[test]
@@ -180,9 +188,9 @@ fn a_percentile_that_requests_without_an_end_could_move_is_a_lower_bound() {
     };
     let pair = report.comparisons.iter().find(p99).unwrap();
     assert!(
-        pair.conclusion.starts_with("not-comp"),
+        pair.conclusion.name().starts_with("not-comp"),
         "{}",
-        pair.conclusion
+        pair.conclusion.name()
     );
     let text = bakeoff_report::text(&report, WIDE);
     assert!(text.contains(">= 48"), "{text}");

@@ -37,7 +37,7 @@ fn reasons(judged: &Judged<'_>) -> (&'static str, String) {
     let reasons = judged.trust.reasons.iter().chain(of_numbers);
     let reasons = reasons.map(|one| one.text.as_str());
     (
-        bottleneck.expect("it was measured").name,
+        bottleneck.expect("it was measured").name.name(),
         reasons.collect::<Vec<_>>().join("\n"),
     )
 }

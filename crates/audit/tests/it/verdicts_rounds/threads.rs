@@ -36,7 +36,7 @@ fn bottleneck(threads: Threads) -> (&'static str, String) {
     let judged = judge(&record);
     let found = &cell(&judged, (CONTENDER, "synthetic", "c10")).bottleneck;
     let found = found.as_ref().expect("it was measured");
-    (found.name, found.text.clone())
+    (found.name.name(), found.text.clone())
 }
 
 #[test]

@@ -7,6 +7,8 @@ mod beyond;
 mod limits;
 mod sound;
 
+use bakeoff_report::view::{Code, Limiter};
+
 use super::seen::Finds;
 use super::setup::{Campaign, Disturber, On, Server, Setup};
 
@@ -85,49 +87,49 @@ fn answers() -> Vec<Fault> {
             "wrong-body",
             "R15",
             "a server sends one body in 20 with other bytes of the same length",
-            Finds::Invalid(&["wrong-body"]),
+            Finds::Invalid(&[Code::WrongBody]),
             |planted| closed(planted, "--fault wrong-body"),
         ),
         certain(
             "short-body",
             "R17",
             "a server sends half of one body in 20 and closes",
-            Finds::Weakened(&["failed-share"]),
+            Finds::Weakened(&[Code::FailedShare]),
             |planted| closed(planted, "--fault short-body"),
         ),
         certain(
             "wrong-status",
             "R17",
             "a server answers 503, three times as fast as before",
-            Finds::Weakened(&["failed-share"]),
+            Finds::Weakened(&[Code::FailedShare]),
             |planted| closed(planted, "--fault wrong-status --at 300ms"),
         ),
         certain(
             "die",
             "R38",
             "a server's process ends in the window",
-            Finds::Weakened(&["server-alive", "trial-ended"]),
+            Finds::Weakened(&[Code::ServerAlive, Code::TrialEnded]),
             |planted| closed(planted, "--fault die --at 700ms"),
         ),
         certain(
             "hang",
             "R15",
             "a server answers nobody from the middle of the window on, for good",
-            Finds::Present(&["answer-after"]),
+            Finds::Present(&[Code::AnswerAfter]),
             |planted| closed(planted, "--fault stop --at 700ms"),
         ),
         timed(
             "restart",
             "R38",
             "a server's worker process ends in the window, and its master starts another one",
-            Finds::Weakened(&["server-restarted"]),
+            Finds::Weakened(&[Code::ServerRestarted]),
             |planted| closed(planted, "--fault restart --at 700ms"),
         ),
         certain(
             "fast-failure",
             "R39",
             "of two servers the one that answers 503 at once has three times as many answers",
-            Finds::NeverWins("failed-share"),
+            Finds::NeverWins(Code::FailedShare),
             |planted| {
                 let fault = if planted {
                     "--fault wrong-status --at 100ms"
@@ -147,21 +149,21 @@ fn connections() -> Vec<Fault> {
             "reset",
             "R17",
             "a server resets one connection in 20 answers",
-            Finds::Weakened(&["failed-share"]),
+            Finds::Weakened(&[Code::FailedShare]),
             |planted| closed(planted, "--fault reset"),
         ),
         certain(
             "refuse",
             "R17",
             "a server ends all connections in the window and refuses new ones",
-            Finds::Weakened(&["failed-share", "answer-after"]),
+            Finds::Weakened(&[Code::FailedShare, Code::AnswerAfter]),
             |planted| closed(planted, "--fault refuse --at 500ms"),
         ),
         certain(
             "starve",
             "R31",
             "a server answers every other connection only",
-            Finds::Invalid(&["starved"]),
+            Finds::Invalid(&[Code::Starved]),
             |planted| closed(planted, "--fault starve"),
         ),
         timed(
@@ -169,7 +171,7 @@ fn connections() -> Vec<Fault> {
             "R37",
             "a server accepts ten connections a second and has room for four that wait; each \
              request takes a connection",
-            Finds::Weakened(&["accept-queue", "listen-overflows"]),
+            Finds::Weakened(&[Code::AcceptQueue, Code::ListenOverflows]),
             |planted| {
                 let fault = if planted { "--fault backlog" } else { "" };
                 let server = format!("--work 1ms {fault}");
@@ -184,7 +186,7 @@ fn connections() -> Vec<Fault> {
             "foreign-overflow",
             "R37",
             "another program's accept queue overflows; the trial is not to be blamed",
-            Finds::Noted(&["foreign-overflow"]),
+            Finds::Noted(&[Code::ForeignOverflow]),
             |planted| {
                 let mut campaign = Campaign::closed("--work 1ms");
                 if planted {
@@ -213,14 +215,14 @@ fn upstreams() -> Vec<Fault> {
             "cache",
             "R32",
             "a proxy answers every other request without asking its upstream",
-            Finds::Weakened(&["origin-asked"]),
+            Finds::Weakened(&[Code::OriginAsked]),
             |planted| Setup::Campaign(proxy(planted, "--fault cache")),
         ),
         timed(
             "backend-bound",
             "R34",
             "the upstream answers one request at a time, in 5 ms",
-            Finds::Weakened(&["backend-bound"]),
+            Finds::Weakened(&[Code::BackendBound]),
             |planted| {
                 Setup::Campaign(Campaign {
                     workload: if planted {
@@ -252,21 +254,21 @@ fn unequal_work() -> Vec<Fault> {
             "log",
             "R16",
             "one of two servers writes a line to a log for each answer",
-            Finds::Unequal(&["equal-access-log"]),
+            Finds::Unequal(&[Code::Equal("equal-access-log")]),
             |planted| pair(planted, "--fault log", ""),
         ),
         certain(
             "keep-alive-off",
             "R16",
             "one of two servers ends each connection after an answer",
-            Finds::Unequal(&["equal-keep-alive"]),
+            Finds::Unequal(&[Code::Equal("equal-keep-alive")]),
             |planted| pair(planted, "--fault close", ""),
         ),
         certain(
             "compression",
             "R16",
             "one of two servers compresses bodies",
-            Finds::Unequal(&["equal-encoding"]),
+            Finds::Unequal(&[Code::Equal("equal-encoding")]),
             |planted| {
                 let workload = "headers = [\"Accept-Encoding: gzip\"]\nexpect.body = \"first\"";
                 pair(planted, "--fault compress", workload)
@@ -276,7 +278,7 @@ fn unequal_work() -> Vec<Fault> {
             "new-upstream",
             "R16",
             "one of two proxies makes a connection to the upstream for each request",
-            Finds::Unequal(&["equal-upstream-connections"]),
+            Finds::Unequal(&[Code::Equal("equal-upstream-connections")]),
             |planted| {
                 let fault = if planted { "--fault new-upstream" } else { "" };
                 let other = format!("--work 1ms --origin {{origin}} {fault}");
@@ -299,28 +301,28 @@ fn courses() -> Vec<Fault> {
             "warm-up-too-short",
             "R24",
             "a server is three times as slow for 0.7 s longer than the warm-up",
-            Finds::Weakened(&["not-steady"]),
+            Finds::Weakened(&[Code::NotSteady]),
             |planted| course(planted, "--fault slow --lasts 1s"),
         ),
         timed(
             "slows-down",
             "R24",
             "a server becomes three times as slow in the middle of the window",
-            Finds::Weakened(&["not-steady"]),
+            Finds::Weakened(&[Code::NotSteady]),
             |planted| course(planted, "--fault slow --at 1200ms"),
         ),
         timed(
             "frozen-warm-up",
             "R24",
             "a server stands still from the warm-up until 0.5 s into the window",
-            Finds::Weakened(&["not-steady", "starved"]),
+            Finds::Weakened(&[Code::NotSteady, Code::Starved]),
             |planted| course(planted, "--fault stop --at 100ms --lasts 700ms"),
         ),
         timed(
             "beyond-capacity",
             "R31",
             "an open loop asks for 1,500/s of a server that can do 1,000/s",
-            Finds::Weakened(&["queue-grows", "unended", "schedule-kept"]),
+            Finds::Weakened(&[Code::QueueGrows, Code::Unended, Code::ScheduleKept]),
             |planted| {
                 let rate = if planted { 1500 } else { 300 };
                 Setup::Campaign(Campaign::open(rate, "--work 1ms"))
@@ -358,7 +360,7 @@ fn stops() -> Vec<Fault> {
             "stop-at-the-end",
             "R5",
             "a server stands still from 0.5 s before the window's end on",
-            Finds::Weakened(&["unended", "answer-after"]),
+            Finds::Weakened(&[Code::Unended, Code::AnswerAfter]),
             |planted| {
                 let fault = if planted {
                     "--fault stop --at 600ms"
@@ -388,21 +390,21 @@ fn engine_and_machine() -> Vec<Fault> {
             "engine-starved",
             "R13",
             "four threads of another program compute on the load engine's processor",
-            Finds::Weakened(&["engine-kept", "send-lag"]),
+            Finds::Weakened(&[Code::EngineKept, Code::SendLag]),
             |planted| beside(planted, Campaign::open(1000, "--work 200us"), On::Engine),
         ),
         timed(
             "server-starved",
             "R36",
             "four threads of another program compute on the server's processor",
-            Finds::Weakened(&["other-load"]),
+            Finds::Weakened(&[Code::OtherLoad]),
             |planted| beside(planted, Campaign::closed("--work 1ms"), On::Server),
         ),
         timed(
             "engine-full",
             "R13",
             "a closed loop at the built-in null server, which is faster than the engine",
-            Finds::Weakened(&["engine-busy"]),
+            Finds::Weakened(&[Code::EngineBusy]),
             |planted| {
                 let server = if planted {
                     Server::Null
@@ -416,7 +418,7 @@ fn engine_and_machine() -> Vec<Fault> {
             "generator-ceiling",
             "R10",
             "a server that does nothing, beside the yardstick, over 3 rounds",
-            Finds::Present(&["generator-ceiling"]),
+            Finds::Present(&[Code::GeneratorCeiling]),
             |planted| {
                 let server = if planted {
                     Server::Null
@@ -434,7 +436,7 @@ fn engine_and_machine() -> Vec<Fault> {
             "schedule-not-kept",
             "R7",
             "an open loop of 300,000/s, which is more than one engine can send",
-            Finds::Weakened(&["schedule-kept", "engine-busy"]),
+            Finds::Weakened(&[Code::ScheduleKept, Code::EngineBusy]),
             |planted| {
                 let rate = if planted { 300_000 } else { 300 };
                 let load = format!("rate = {rate}\nclients = 32");
@@ -450,7 +452,7 @@ fn bottlenecks() -> Vec<Fault> {
             "single-core",
             "R34",
             "a server of one worker has two processors",
-            Finds::Bottleneck(&["single-core"]),
+            Finds::Bottleneck(&[Limiter::SingleCore]),
             |planted| {
                 let workers = if planted { 1 } else { 2 };
                 let server = format!("--work 1ms --workers {workers}");
@@ -465,7 +467,7 @@ fn bottlenecks() -> Vec<Fault> {
             "R34",
             "all answers of a server share a link of 4 MB/s; the server's processor is not the \
              limit and must not be called that",
-            Finds::Bottleneck(&["unknown", "network"]),
+            Finds::Bottleneck(&[Limiter::Unknown, Limiter::Network]),
             |planted| {
                 let fault = if planted { "--fault pace" } else { "" };
                 Setup::Campaign(Campaign {
@@ -525,7 +527,7 @@ fn comparisons() -> Vec<Fault> {
             "two-modes",
             "R25",
             "every other start of a server is slower by half",
-            Finds::Noted(&["two-modes"]),
+            Finds::Noted(&[Code::TwoModes]),
             |planted| {
                 let fault = if planted { "--fault modes" } else { "" };
                 let campaign = Campaign::closed(&format!("--work 1ms {fault}"));
@@ -536,7 +538,7 @@ fn comparisons() -> Vec<Fault> {
             "rounds-missing",
             "R18",
             "every other start of a server fails",
-            Finds::Weakened(&["rounds-complete"]),
+            Finds::Weakened(&[Code::RoundsComplete]),
             |planted| {
                 let fault = if planted { "--fault fail" } else { "" };
                 let campaign = Campaign::closed(&format!("--work 1ms {fault}"));

@@ -3,36 +3,35 @@
 use std::collections::BTreeSet;
 
 use bakeoff_record::ContenderKind;
-use bakeoff_report::view::{Comparison, Report};
+use bakeoff_report::view::{
+    Code, Comparison, Conclusion, Evidence, Level, Limiter, OverloadClass, Report,
+};
 use bakeoff_report::{Metric, OverloadReport};
 
 /// R4: by how much a quantile may be off that a known stop makes.
 const P99_SHARE: f64 = 0.15;
-/// Name of the measure.
-const P99: &Metric = &Metric::LatencyP99Ns;
-/// Levels of a check that take something away from a number.
-const WEAKENING: [&str; 3] = ["suspect", "disturbed", INVALID];
-/// The worst of them.
-const INVALID: &str = "invalid";
-
 /// Checks that cannot be made without a reference or more rounds, which most set-ups leave out.
-const NEEDS: [&str; 3] = ["backend-bound", "generator-ceiling", "rounds-agree"];
+const NEEDS: [Code; 3] = [
+    Code::BackendBound,
+    Code::GeneratorCeiling,
+    Code::RoundsAgree,
+];
 
 /// What must be said of a fault.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Finds {
     /// One of these checks weakens a number.
-    Weakened(&'static [&'static str]),
+    Weakened(&'static [Code]),
     /// One of these checks makes a number invalid: it must not be shown at all.
-    Invalid(&'static [&'static str]),
+    Invalid(&'static [Code]),
     /// One of these checks weakens a number, or could not be made.
-    Present(&'static [&'static str]),
+    Present(&'static [Code]),
     /// One of these is noted.
-    Noted(&'static [&'static str]),
+    Noted(&'static [Code]),
     /// One of these facts makes a comparison unfair.
-    Unequal(&'static [&'static str]),
+    Unequal(&'static [Code]),
     /// The bottleneck has one of these names.
-    Bottleneck(&'static [&'static str]),
+    Bottleneck(&'static [Limiter]),
     /// It ends with 2 and a message with one of these.
     Refused(&'static [&'static str]),
     /// p99 is so many milliseconds, within 15 %.
@@ -42,9 +41,9 @@ pub(super) enum Finds {
     /// No difference is shown.
     NotShown,
     /// This check weakens a number, and nothing says that the second one is better.
-    NeverWins(&'static str),
+    NeverWins(Code),
     /// Beyond its capacity the server is said to do one of these, as `bakeoff overload` says it.
-    Class(&'static [&'static str]),
+    Class(&'static [OverloadClass]),
     /// No check weakens a number or a comparison, and each one could be made.
     Nothing,
 }
@@ -53,15 +52,15 @@ pub(super) enum Finds {
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// Codes of checks that weaken a number of a contender.
-    weakened: BTreeSet<String>,
+    weakened: BTreeSet<Code>,
     /// Those of them that make one invalid.
-    invalid: BTreeSet<String>,
-    noted: BTreeSet<String>,
-    not_run: BTreeSet<String>,
-    unequal: BTreeSet<String>,
-    bottlenecks: BTreeSet<String>,
+    invalid: BTreeSet<Code>,
+    noted: BTreeSet<Code>,
+    not_run: BTreeSet<Code>,
+    unequal: BTreeSet<Code>,
+    bottlenecks: BTreeSet<Limiter>,
     /// What the server does beyond its capacity; `None` where it was not asked for more.
-    classes: Option<BTreeSet<String>>,
+    classes: Option<BTreeSet<OverloadClass>>,
     /// Whether something disturbed an overload.
     is_beside: bool,
     /// Of the first trial.
@@ -71,32 +70,35 @@ pub(super) struct Seen {
     /// Exit code and output of a line.
     printed: Option<String>,
     /// Metrics of which one of two was called better, tested against chance.
-    pub(super) winners: Vec<String>,
+    pub(super) winners: Vec<&'static str>,
 }
 
 #[derive(Debug)]
 struct Shown {
-    conclusion: &'static str,
+    conclusion: Conclusion,
     interval: Option<(f64, f64)>,
 }
 
 impl Finds {
     /// What of it names the fault; empty where nothing does.
     pub(super) fn named_by(self) -> Vec<String> {
-        let own = |codes: &[&str]| codes.iter().map(|&code| code.to_owned()).collect();
+        let own = |codes: &[Code]| codes.iter().map(ToString::to_string).collect();
         match self {
             Self::Weakened(codes) | Self::Noted(codes) | Self::Unequal(codes) => own(codes),
             Self::Present(codes) => {
                 let each = codes.iter();
-                each.flat_map(|&code| [code.to_owned(), not_run(code)])
+                each.flat_map(|&code| [code.to_string(), not_run(code)])
                     .collect()
             }
             Self::Invalid(codes) => codes.iter().map(|&code| invalid(code)).collect(),
             Self::Bottleneck(names) => names
                 .iter()
-                .map(|name| format!("bottleneck {name}"))
+                .map(|one| format!("bottleneck {}", one.name()))
                 .collect(),
-            Self::Class(names) => names.iter().map(|name| format!("class {name}")).collect(),
+            Self::Class(all) => all
+                .iter()
+                .map(|one| format!("class {}", one.name()))
+                .collect(),
             Self::Refused(texts) => {
                 let each = texts.iter();
                 each.map(|text| format!("refused: \"{text}\"")).collect()
@@ -113,15 +115,18 @@ impl Finds {
 
     /// Whether a run names it.
     pub(super) fn is_in(self, seen: &Seen) -> bool {
-        let any = |codes: &[&str], of: &BTreeSet<String>| codes.iter().any(|it| of.contains(*it));
+        let any = |codes: &[Code], of: &BTreeSet<Code>| codes.iter().any(|it| of.contains(it));
         match self {
             Self::Weakened(codes) => any(codes, &seen.weakened),
             Self::Invalid(codes) => any(codes, &seen.invalid),
             Self::Present(codes) => any(codes, &seen.weakened) || any(codes, &seen.not_run),
             Self::Noted(codes) => any(codes, &seen.noted),
             Self::Unequal(codes) => any(codes, &seen.unequal),
-            Self::Bottleneck(names) => any(names, &seen.bottlenecks),
-            Self::Class(names) => seen.classes.as_ref().is_some_and(|seen| any(names, seen)),
+            Self::Bottleneck(names) => names.iter().any(|it| seen.bottlenecks.contains(it)),
+            Self::Class(all) => {
+                let seen = seen.classes.as_ref();
+                seen.is_some_and(|seen| all.iter().any(|it| seen.contains(it)))
+            }
             Self::Refused(texts) => seen.printed.as_ref().is_some_and(|printed| {
                 printed.starts_with("code 2\n") && texts.iter().any(|text| printed.contains(text))
             }),
@@ -135,10 +140,8 @@ impl Finds {
             }),
             Self::NotShown => seen.rate.as_ref().is_some_and(|rate| !rate.is_shown()),
             Self::NeverWins(code) => {
-                let wins = seen
-                    .rate
-                    .as_ref()
-                    .is_some_and(|it| it.conclusion == "higher");
+                let rate = seen.rate.as_ref();
+                let wins = rate.is_some_and(|it| it.conclusion == Conclusion::Higher);
                 any(&[code], &seen.weakened) && !wins
             }
             Self::Nothing => seen.is_sound(),
@@ -159,7 +162,7 @@ impl Finds {
 
     /// Whether what other programs do may be what a run was made to show.
     pub(super) fn is_of_the_machine(self) -> bool {
-        let codes: &[&str] = match self {
+        let codes: &[Code] = match self {
             Self::Weakened(codes) | Self::Invalid(codes) | Self::Present(codes) => codes,
             _ => &[],
         };
@@ -168,13 +171,13 @@ impl Finds {
 }
 
 /// Checks that fail because of other programs on the machine.
-const DISTURBING: [&str; 3] = ["other-load", "steal", "engine-kept"];
+const DISTURBING: [Code; 3] = [Code::OtherLoad, Code::Steal, Code::EngineKept];
 /// Checks that may fail with them: a load engine without a processor is late, and rounds are lost.
-const FOLLOWING: [&str; 2] = ["engine-lag", "rounds-accepted"];
+const FOLLOWING: [Code; 2] = [Code::EngineLag, Code::RoundsAccepted];
 
 impl Shown {
     fn is_shown(&self) -> bool {
-        matches!(self.conclusion, "higher" | "lower")
+        matches!(self.conclusion, Conclusion::Higher | Conclusion::Lower)
     }
 }
 
@@ -188,40 +191,39 @@ impl Seen {
             .filter(|cell| cell.kind == ContenderKind::Contender);
         for cell in contenders {
             for check in &cell.verdict.checks {
-                let code = check.code.name().to_owned();
-                if check.level.name() == INVALID {
-                    seen.invalid.insert(code.clone());
-                }
-                match check.level.name() {
-                    level if WEAKENING.contains(&level) => seen.weakened.insert(code),
-                    "note" => seen.noted.insert(code),
-                    "not-run" => seen.not_run.insert(code),
-                    _ => continue,
+                match check.level {
+                    Level::Invalid => {
+                        seen.invalid.insert(check.code);
+                        seen.weakened.insert(check.code)
+                    }
+                    Level::Suspect | Level::Disturbed => seen.weakened.insert(check.code),
+                    Level::Note => seen.noted.insert(check.code),
+                    Level::NotRun => seen.not_run.insert(check.code),
+                    Level::Passed => false,
                 };
             }
             if let Some(bottleneck) = &cell.bottleneck {
                 let also = bottleneck.also.iter().map(|cause| cause.name);
-                let all = also.chain([bottleneck.name]).map(str::to_owned);
-                seen.bottlenecks.extend(all);
+                seen.bottlenecks.extend(also.chain([bottleneck.name]));
             }
         }
         // Of the trial: where something disturbed it, the cell shows none.
         let mut trials = report.trials.iter();
-        let p99 = trials.find_map(|it| it.values.get(P99).or(it.at_least.get(P99)));
+        let p99 = &Metric::LatencyP99Ns;
+        let p99 = trials.find_map(|it| it.values.get(p99).or(it.at_least.get(p99)));
         seen.p99_ms = p99.map(|ns| ns / 1e6);
         let unequal = report.equivalence.iter().flat_map(|it| &it.inequalities);
-        seen.unequal
-            .extend(unequal.map(|it| it.check.code.name().to_owned()));
+        seen.unequal.extend(unequal.map(|it| it.check.code));
         seen.rate = report
             .comparisons
             .iter()
-            .find(|it| metric(it) == "rate_per_s")
+            .find(|it| it.metric == Metric::RatePerS)
             .map(shown);
         let winners = report
             .comparisons
             .iter()
-            .filter(|it| is_tested(it) && shown(it).is_shown());
-        seen.winners = winners.map(metric).collect();
+            .filter(|it| it.evidence == Evidence::Test && shown(it).is_shown());
+        seen.winners = winners.map(|it| it.metric.name()).collect();
         seen
     }
 
@@ -231,7 +233,7 @@ impl Seen {
         let classes = ramps.flat_map(|ramp| &ramp.classes);
         let mut rows = report.contenders.iter();
         Self {
-            classes: Some(classes.map(|it| it.class.name().to_owned()).collect()),
+            classes: Some(classes.map(|it| it.class).collect()),
             is_beside: rows.any(|row| !row.disturbed.is_empty()),
             ..Self::default()
         }
@@ -247,16 +249,16 @@ impl Seen {
 
     /// Whether another program on the machine was in the numbers.
     pub(super) fn is_disturbed(&self) -> bool {
-        self.is_beside || DISTURBING.iter().any(|code| self.weakened.contains(*code))
+        self.is_beside || DISTURBING.iter().any(|code| self.weakened.contains(code))
     }
 
     /// Whether nothing weakens a number or a comparison, apart from a disturbance by other programs
     /// and what follows from it.
     fn is_sound(&self) -> bool {
         let mut not_run = self.not_run.iter();
-        let is_made = not_run.all(|code| NEEDS.contains(&code.as_str()));
+        let is_made = not_run.all(|code| NEEDS.contains(code));
         let is_disturbed = self.is_disturbed();
-        let of_the_machine = |code: &str| DISTURBING.contains(&code) || FOLLOWING.contains(&code);
+        let of_the_machine = |code: &Code| DISTURBING.contains(code) || FOLLOWING.contains(code);
         let mut weakened = self.weakened.iter();
         let is_whole = weakened.all(|code| is_disturbed && of_the_machine(code));
         is_whole && self.unequal.is_empty() && is_made
@@ -267,31 +269,30 @@ impl Seen {
     pub(super) fn doubts(&self) -> Option<BTreeSet<String>> {
         let is_judged = self.printed.is_none() && self.classes.is_none();
         let counts = is_judged && !self.is_disturbed();
-        counts.then(|| self.weakened.union(&self.unequal).cloned().collect())
+        counts.then(|| names(self.weakened.union(&self.unequal)))
     }
 
     /// Everything that was said, by codes; what was looked for in any case.
     pub(super) fn codes(&self, sought: Finds) -> BTreeSet<String> {
-        let mut codes = self.weakened.clone();
+        let mut codes = names(self.weakened.iter().chain(&self.unequal));
         // Every trial here has several roles on few processors.
-        let noted = self.noted.iter().filter(|code| *code != "co-located");
-        codes.extend(noted.cloned());
+        let noted = self.noted.iter().filter(|code| **code != Code::CoLocated);
+        codes.extend(names(noted));
         let sought = sought.named_by();
-        let is_shown = |code: &&String| sought.contains(code) || !NEEDS.contains(&code.as_str());
+        let is_shown = |code: &&Code| sought.contains(&code.to_string()) || !NEEDS.contains(code);
         let unmade = self.not_run.iter().filter(is_shown);
-        codes.extend(unmade.map(|code| not_run(code)));
-        codes.extend(self.unequal.iter().cloned());
-        let invalid = self.invalid.iter().map(|code| invalid(code));
+        codes.extend(unmade.map(|code| not_run(*code)));
+        let invalid = self.invalid.iter().map(|code| invalid(*code));
         codes.extend(invalid.filter(|code| sought.contains(code)));
         let mut add = |kind: &str, name: &str| codes.insert(format!("{kind} {name}"));
-        for name in &self.bottlenecks {
-            add("bottleneck", name);
+        for one in &self.bottlenecks {
+            add("bottleneck", one.name());
         }
-        for name in self.classes.iter().flatten() {
-            add("class", name);
+        for one in self.classes.iter().flatten() {
+            add("class", one.name());
         }
         if let Some(rate) = &self.rate {
-            add("rate", rate.conclusion);
+            add("rate", rate.conclusion.name());
         }
         for metric in &self.winners {
             add("winner by", metric);
@@ -304,13 +305,17 @@ impl Seen {
     }
 }
 
+fn names<'c>(codes: impl Iterator<Item = &'c Code>) -> BTreeSet<String> {
+    codes.map(ToString::to_string).collect()
+}
+
 /// A check that makes a number invalid, as tables call it.
-fn invalid(code: &str) -> String {
-    format!("{code} ({INVALID})")
+fn invalid(code: Code) -> String {
+    format!("{code} (invalid)")
 }
 
 /// A check that could not be made, as tables call it.
-fn not_run(code: &str) -> String {
+fn not_run(code: Code) -> String {
     format!("{code} (not run)")
 }
 
@@ -322,21 +327,6 @@ fn shown(comparison: &Comparison) -> Shown {
     }
 }
 
-/// Name of the metric, as in every document.
-fn metric(comparison: &Comparison) -> String {
-    name_of(&comparison.metric)
-}
-
-/// Whether chance was tested, over the whole table; the rest is shown without such a claim.
-fn is_tested(comparison: &Comparison) -> bool {
-    matches!(name_of(&comparison.evidence).as_str(), "test" | "pooled")
-}
-
-fn name_of(value: &impl serde::Serialize) -> String {
-    let value = serde_json::to_value(value).unwrap_or_default();
-    value.as_str().unwrap_or_default().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,10 +335,14 @@ mod tests {
         all.iter().map(|&code| code.to_owned()).collect()
     }
 
-    fn seen(weakened: &[&str], invalid: &[&str]) -> Seen {
+    fn set<T: Ord + Copy>(all: &[T]) -> BTreeSet<T> {
+        all.iter().copied().collect()
+    }
+
+    fn seen(weakened: &[Code], invalid: &[Code]) -> Seen {
         Seen {
-            weakened: codes(weakened),
-            invalid: codes(invalid),
+            weakened: set(weakened),
+            invalid: set(invalid),
             ..Seen::default()
         }
     }
@@ -356,13 +350,13 @@ mod tests {
     /// A wrong answer that is only suspect stays in the table.
     #[test]
     fn what_must_be_invalid_is_not_found_where_it_is_suspect() {
-        let finds = Finds::Invalid(&["wrong-body"]);
+        let finds = Finds::Invalid(&[Code::WrongBody]);
         assert_eq!(finds.named_by(), ["wrong-body (invalid)"]);
-        let suspect = seen(&["wrong-body"], &[]);
-        let withheld = seen(&["wrong-body"], &["wrong-body"]);
+        let suspect = seen(&[Code::WrongBody], &[]);
+        let withheld = seen(&[Code::WrongBody], &[Code::WrongBody]);
         assert!(!finds.is_in(&suspect) && finds.is_in(&withheld));
         assert!(finds.flags(&suspect), "of a twin it is too much");
-        assert!(!finds.flags(&seen(&["engine-lag"], &["starved"])));
+        assert!(!finds.flags(&seen(&[Code::EngineLag], &[Code::Starved])));
         let shown = withheld.codes(finds);
         assert_eq!(shown, codes(&["wrong-body", "wrong-body (invalid)"]));
         assert_eq!(suspect.codes(finds), codes(&["wrong-body"]));
@@ -371,11 +365,11 @@ mod tests {
     /// The table says what counts, so that a check that was not made is seen to.
     #[test]
     fn a_check_that_may_not_be_made_is_named_both_ways() {
-        let finds = Finds::Present(&["answer-after"]);
+        let finds = Finds::Present(&[Code::AnswerAfter]);
         let names = codes(&["answer-after", "answer-after (not run)"]);
         assert_eq!(finds.named_by().into_iter().collect::<BTreeSet<_>>(), names);
         let unmade = Seen {
-            not_run: codes(&["answer-after"]),
+            not_run: set(&[Code::AnswerAfter]),
             ..Seen::default()
         };
         assert!(finds.is_in(&unmade));
@@ -384,18 +378,21 @@ mod tests {
 
     #[test]
     fn an_overload_is_held_against_the_class_of_its_server() {
-        let finds = Finds::Class(&["stall", "metastable"]);
+        let finds = Finds::Class(&[OverloadClass::Stall, OverloadClass::Metastable]);
         assert_eq!(finds.named_by(), ["class stall", "class metastable"]);
-        let seen = |classes: &[&str]| Seen {
-            classes: Some(codes(classes)),
+        let seen = |classes: &[OverloadClass]| Seen {
+            classes: Some(set(classes)),
             ..Seen::default()
         };
-        assert!(finds.is_in(&seen(&["queue", "metastable"])));
-        assert!(!finds.is_in(&seen(&["queue"])) && !finds.flags(&seen(&["queue"])));
+        assert!(finds.is_in(&seen(&[OverloadClass::Queue, OverloadClass::Metastable])));
+        assert!(
+            !finds.is_in(&seen(&[OverloadClass::Queue]))
+                && !finds.flags(&seen(&[OverloadClass::Queue]))
+        );
         assert!(!finds.is_in(&Seen::default()), "no overload at all");
-        let shown = seen(&["queue"]).codes(finds);
+        let shown = seen(&[OverloadClass::Queue]).codes(finds);
         assert_eq!(shown, codes(&["class queue"]));
-        assert_eq!(seen(&["queue"]).doubts(), None);
+        assert_eq!(seen(&[OverloadClass::Queue]).doubts(), None);
     }
 
     #[test]
@@ -405,18 +402,18 @@ mod tests {
             assert_eq!(Finds::Nothing.flags(seen), !is_sound, "{seen:?}");
         };
         let noted = Seen {
-            noted: codes(&["co-located"]),
-            not_run: codes(&["rounds-agree"]),
-            bottlenecks: codes(&["cpu-bound"]),
+            noted: set(&[Code::CoLocated]),
+            not_run: set(&[Code::RoundsAgree]),
+            bottlenecks: set(&[Limiter::CpuBound]),
             ..Seen::default()
         };
         check(&noted, true);
-        check(&seen(&["little"], &[]), false);
+        check(&seen(&[Code::Little], &[]), false);
         // What another program did is no finding of the set-up, and hides none.
-        check(&seen(&["steal", "engine-lag"], &[]), true);
-        check(&seen(&["engine-lag"], &[]), false);
-        check(&seen(&["steal", "little"], &[]), false);
-        let not_run = codes(&["engine-lag"]);
+        check(&seen(&[Code::Steal, Code::EngineLag], &[]), true);
+        check(&seen(&[Code::EngineLag], &[]), false);
+        check(&seen(&[Code::Steal, Code::Little], &[]), false);
+        let not_run = set(&[Code::EngineLag]);
         check(
             &Seen {
                 not_run,
@@ -424,7 +421,7 @@ mod tests {
             },
             false,
         );
-        let unequal = codes(&["equal-keep-alive"]);
+        let unequal = set(&[Code::Equal("equal-keep-alive")]);
         check(
             &Seen {
                 unequal,
@@ -436,10 +433,10 @@ mod tests {
 
     #[test]
     fn doubts_are_of_runs_that_nothing_disturbed() {
-        let doubted = seen(&["engine-lag"], &[]);
+        let doubted = seen(&[Code::EngineLag], &[]);
         assert_eq!(doubted.doubts(), Some(codes(&["engine-lag"])));
         assert_eq!(seen(&[], &[]).doubts(), Some(codes(&[])));
-        assert_eq!(seen(&["engine-lag", "steal"], &[]).doubts(), None);
+        assert_eq!(seen(&[Code::EngineLag, Code::Steal], &[]).doubts(), None);
         assert_eq!(Seen::of_line("code 4\n".to_owned()).doubts(), None);
     }
 }

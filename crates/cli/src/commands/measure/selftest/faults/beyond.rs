@@ -1,5 +1,7 @@
 //! What servers do beyond their capacity, judged as `bakeoff overload` judges it.
 
+use bakeoff_report::view::OverloadClass;
+
 use super::super::seen::Finds;
 use super::super::setup::{Campaign, Setup};
 use super::{Fault, timed};
@@ -16,7 +18,7 @@ pub(super) fn beyond() -> Vec<Fault> {
             "die-in-overload",
             "R38",
             "a server's process ends at four times its capacity",
-            Finds::Class(&["crash"]),
+            Finds::Class(&[OverloadClass::Crash]),
             |planted| ramp(planted, "--fault die --at 4500ms"),
         ),
         timed(
@@ -24,7 +26,7 @@ pub(super) fn beyond() -> Vec<Fault> {
             "R38",
             "a server answers nobody any more from four times its capacity on, also when the load \
              has gone back",
-            Finds::Class(&["metastable", "stall"]),
+            Finds::Class(&[OverloadClass::Metastable, OverloadClass::Stall]),
             |planted| ramp(planted, "--fault stop --at 4500ms"),
         ),
     ]

@@ -1,5 +1,7 @@
 //! Limits on open files and ports.
 
+use bakeoff_report::view::Code;
+
 use super::super::seen::Finds;
 use super::super::setup::{Campaign, Server, Setup};
 use super::{Fault, certain, timed};
@@ -32,7 +34,7 @@ pub(super) fn limits() -> Vec<Fault> {
             "server-fd-limit",
             "R34",
             "a server may open 64 files, and has 100 clients",
-            Finds::Weakened(&["fd-limit"]),
+            Finds::Weakened(&[Code::FdLimit]),
             |planted| {
                 let server = "--work 1ms".to_owned();
                 let server = if planted {
@@ -47,7 +49,7 @@ pub(super) fn limits() -> Vec<Fault> {
             "server-files",
             "R16",
             "one of two servers may open 20 files, and has 32 clients",
-            Finds::Unequal(&["equal-open-files"]),
+            Finds::Unequal(&[Code::Equal("equal-open-files")]),
             |planted| {
                 let load = "clients = 32";
                 let first = Server::Faulty("--work 1ms".to_owned());

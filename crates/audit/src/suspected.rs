@@ -1,0 +1,59 @@
+//! Which bottlenecks can be put to the test.
+
+use bakeoff_plan::{Change, LoadModel};
+use bakeoff_record::{ContenderKind, Record, TrialRecord};
+
+use crate::confirmation::change_for;
+use crate::judged::judged_cells;
+
+/// A bottleneck that can be put to the test, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suspected {
+    /// Contender's name.
+    pub contender: String,
+    /// Workload's name.
+    pub workload: String,
+    /// Label of the load.
+    pub load: String,
+    /// What is to be changed.
+    pub change: Change,
+    /// Workers that the server was seen to have.
+    pub workers: Option<u32>,
+}
+
+/// Every suspected bottleneck of the contenders of a record that can be put to the test: those of
+/// closed loops. Where the rate was given, it cannot follow, and one that was kept has no
+/// bottleneck, whatever was busy.
+pub fn suspected(record: &Record) -> Vec<Suspected> {
+    let mut all: Vec<Suspected> = Vec::new();
+    for cell in &judged_cells(record) {
+        let is_contender = cell.cell.kind == ContenderKind::Contender;
+        let is_closed = |trial: &&TrialRecord| matches!(trial.load.model, LoadModel::Closed { .. });
+        let can_follow = is_contender && cell.cell.trials.iter().all(is_closed);
+        let Some(bottleneck) = cell.bottleneck.as_ref().filter(|_| can_follow) else {
+            continue;
+        };
+        let key = &cell.cell.key;
+        let crews = cell
+            .cell
+            .trials
+            .iter()
+            .filter_map(|trial| trial.work.as_ref());
+        let crew = crews.filter_map(|work| work.crew.as_ref()).next();
+        let also = bottleneck.also.iter().map(|cause| cause.name);
+        let causes = std::iter::once(bottleneck.name).chain(also);
+        for change in causes.filter_map(change_for) {
+            let one = Suspected {
+                contender: key.contender.clone(),
+                workload: key.workload.clone(),
+                load: key.load.clone(),
+                change,
+                workers: crew.map(|crew| crew.listening.max(1)),
+            };
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+    }
+    all
+}
