@@ -7,6 +7,7 @@
 //! smaller than it says. Its length is fixed in `exceptions.rs`.
 //! What rustfmt and clippy check by themselves is left to them.
 
+mod circles;
 mod crates;
 mod dependencies;
 mod exceptions;
@@ -49,6 +50,11 @@ fn only_the_command_line_prints_or_exits() {
 #[test]
 fn crates_know_only_those_below_them() {
     assert_none(crates::unknown_edges());
+}
+
+#[test]
+fn files_of_a_crate_form_no_more_circles() {
+    assert_none(circles::circles(&files::sources()));
 }
 
 #[test]

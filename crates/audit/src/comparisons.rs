@@ -11,7 +11,7 @@ mod late;
 mod looks;
 mod standing;
 
-use bakeoff_plan::{CompareMode, Group, LoadModel};
+use bakeoff_plan::{CompareMode, Group, LoadModel, control_name};
 use bakeoff_record::{ContenderKind, Record};
 use bakeoff_stats::{
     Decided, Decision, FLOOR_MIN, FLOOR_UNMEASURED, Look, Member, Metric, Paired, aa_floor, decide,
@@ -471,8 +471,10 @@ fn floor(metric: Metric, groups: &[Vec<&JudgedCell<'_>>]) -> Floor {
             .iter()
             .filter(|one| one.cell.kind == ContenderKind::Control);
         for control in controls {
-            let name = control.cell.key.contender.trim_end_matches('~');
-            let Some(original) = group.iter().find(|one| one.cell.key.contender == name) else {
+            let name = &control.cell.key.contender;
+            let is_original =
+                |one: &&&JudgedCell<'_>| control_name(&one.cell.key.contender) == *name;
+            let Some(original) = group.iter().find(is_original) else {
                 continue;
             };
             let [first, second] = [*original, *control].map(|one| (one, Standing::of(one, metric)));

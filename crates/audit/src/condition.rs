@@ -12,7 +12,7 @@ use bakeoff_stats::{Cell, Metric, Missing, Number, latency_quantile};
 use crate::cell::{JudgedCell, Withheld};
 use crate::figures::in_rounds;
 use crate::gate::Ruling;
-use crate::load::judge_load;
+use crate::load::{judge_load, local_limit};
 use crate::verdict::Verdict;
 
 /// A unit as it is written, and how many base units it is.
@@ -225,14 +225,13 @@ impl Condition {
         if self.has_no_latency([result].into_iter()) {
             return Held::cannot_tell(NO_ANSWER);
         }
-        let warnings = judge_load(result);
-        let local = |code: &str| code == "local-limit";
         // Errors are counted whatever the engine was late by.
-        let blame = warnings
-            .iter()
-            .find(|one| self.metric != Metric::ErrorShare || local(&one.code));
+        let blame = match self.metric {
+            Metric::ErrorShare => local_limit(result),
+            _ => judge_load(result).into_iter().next(),
+        };
         if let Some(warning) = blame {
-            return Held::cannot_tell(warning.text.clone());
+            return Held::cannot_tell(warning.text);
         }
         let value = match self.metric {
             Metric::RatePerS if result.measured_s > 0.0 => {

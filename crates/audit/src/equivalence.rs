@@ -90,6 +90,9 @@ pub struct UnknownFact {
 pub struct Inequality {
     /// Name of the fact.
     pub fact: &'static str,
+    /// What it is, for people.
+    #[serde(skip)]
+    pub title: &'static str,
     /// The check that did not pass.
     pub check: Check,
     /// Pairs of contenders whose comparison it makes unfair.
@@ -384,6 +387,7 @@ fn inequality(
     let name = |index: usize| sides[index].contender.to_owned();
     Inequality {
         fact: fact.name,
+        title: fact.title,
         check: Check {
             rule: fact.rule,
             ..Check::note(

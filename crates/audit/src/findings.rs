@@ -15,6 +15,7 @@ use crate::check::Weakness;
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence};
 use crate::more::ROUNDS_PROPOSED_MAX;
 use crate::named::named;
+use crate::sentence;
 
 /// A sentence that holds over several cells.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -496,9 +497,7 @@ fn times(ratio: f64) -> String {
 
 /// `4.5 %`, `45 %`.
 fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    let digits = usize::from(percent < 9.95 && (percent - percent.round()).abs() > 0.05);
-    format!("{percent:.digits$} %")
+    sentence::percent(share) + " %"
 }
 
 fn of_cells(agreeing: usize, all: usize) -> String {
@@ -532,11 +531,7 @@ fn causes(cells: &[&Comparison]) -> String {
     let (mut titles, mut places) = (Vec::new(), Vec::new());
     for one in cells.iter().filter(|one| !one.causes.is_empty()) {
         for cause in &one.causes {
-            let text = &cause.check.text;
-            add(
-                &mut titles,
-                text.split_once(':').map_or(cause.fact, |(title, _)| title),
-            );
+            add(&mut titles, cause.title);
         }
         add(&mut places, one.pair.workload.as_str());
     }

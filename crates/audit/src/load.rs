@@ -182,7 +182,7 @@ fn streams_unused(result: &LoadResult) -> Option<Warning> {
     })
 }
 
-fn local_limit(result: &LoadResult) -> Option<Warning> {
+pub(crate) fn local_limit(result: &LoadResult) -> Option<Warning> {
     let failed = result.outcomes.of(Outcome::Local);
     let sample = result.error_samples.get(Outcome::Local.name());
     (failed > 0).then(|| {

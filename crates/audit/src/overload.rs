@@ -52,8 +52,8 @@ named! {
         Queue = "queue",
         /// For seconds it answers nothing, and requests wait.
         Stall = "stall",
-        /// Right answers fall far below their peak: at twice the capacity below 80 % of it, elsewhere
-        /// below half.
+        /// Right answers fall far below their peak: at twice the capacity below 80 % of it,
+        /// elsewhere below half.
         Collapse = "collapse",
         /// It ends, or a process of it that does the work.
         Crash = "crash",

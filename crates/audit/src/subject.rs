@@ -1,6 +1,6 @@
 //! What a trial is judged by: itself, the machine, and the references in its block.
 
-use bakeoff_plan::{CONTROL_MARK, Changing, Contender, Limits, Plan};
+use bakeoff_plan::{Changing, Contender, Limits, Plan, control_name};
 use bakeoff_record::{
     ContenderKind, DEVIATION_OF_MAD, FOREIGN_SUSPECT_CPUS, Hosts, LoadResult, Machine, Record,
     TrialRecord, foreign_cpus, steal_from_server,
@@ -148,13 +148,12 @@ impl ReferenceRates {
 
 /// The contender of the plan whose trial it is, or is repeated by it.
 pub(crate) fn contender_of<'r>(plan: &'r Plan, trial: &TrialRecord) -> Option<&'r Contender> {
-    let name = trial.contender.trim_end_matches(CONTROL_MARK);
-    let is_one = matches!(
-        trial.kind,
-        ContenderKind::Contender | ContenderKind::Control
-    );
     let mut contenders = plan.contenders.iter();
-    contenders.find(|it| is_one && it.name == name)
+    contenders.find(|it| match trial.kind {
+        ContenderKind::Contender => it.name == trial.contender,
+        ContenderKind::Control => control_name(&it.name) == trial.contender,
+        ContenderKind::Yardstick | ContenderKind::Origin => false,
+    })
 }
 
 /// Mean frequency of the processors over the window.

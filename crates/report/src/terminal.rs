@@ -264,11 +264,10 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
     let own = options.record.map(crate::number::plain);
     let record = own.as_deref().unwrap_or("RECORD");
     let needed_again = options.needed_again.map(crate::number::plain);
-    let next = report.answer.commands(record, needed_again.as_deref());
     // A full report needs no hint at itself.
-    let next = next.iter();
-    let next = next.filter(|line| !(options.full && line.ends_with("--full")));
-    lines.extend(next.map(|line| format!("next: {line}")));
+    let answer = &report.answer;
+    let next = answer.commands(record, needed_again.as_deref(), !options.full);
+    lines.extend(next.iter().map(|line| format!("next: {line}")));
     lines
 }
 

@@ -1,5 +1,7 @@
 //! Rates and their bounds for one goal, and which rate is measured next.
 
+use bakeoff_record::thousands;
+
 use crate::classify::{Class, classify, servers};
 use crate::judged::Judged;
 use crate::stage::Stage;
@@ -209,6 +211,14 @@ pub(crate) fn readable(rate: f64) -> f64 {
     match places {
         0.. => (rate * scale).round() / scale,
         _ => (rate / scale).round() * scale,
+    }
+}
+
+/// A rate in a sentence.
+pub(crate) fn shown(rate: f64) -> String {
+    match rate {
+        rate if rate >= 100.0 => thousands(&format!("{rate:.0}")),
+        rate => format!("{rate}"),
     }
 }
 

@@ -4,10 +4,9 @@ use bakeoff_plan::Search;
 
 use crate::bounds::readable;
 use crate::confirming::kept;
-use crate::found::failed_share;
 use crate::judged::is_late_or_busy;
 use crate::progress::{LOST_MAX, Progress, Step};
-use crate::seen::{Came, Purpose, Seen};
+use crate::seen::{Came, Measured, Purpose, Seen};
 
 /// Trials of a point, at the most: what is lost or disturbed is measured again once.
 const TRIALS_OF_POINT: usize = 2;
@@ -149,7 +148,7 @@ fn came_to(progress: &Progress<'_>, point: (f64, f64), percents: &[f64]) -> Curv
         rate_per_s: point.1,
         count: measured.map(|measured| measured.due),
         latency_ns: percents.iter().map(quantile).collect(),
-        failed_share: measured.and_then(failed_share),
+        failed_share: measured.and_then(Measured::failed_share),
         why,
     }
 }

@@ -4,16 +4,15 @@
 //! It reads the trials of a search and chooses none: `progress.rs` does.
 
 use bakeoff_plan::Goal;
-use bakeoff_record::thousands;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bounds::{Bounds, Rates};
+use crate::bounds::{Bounds, Rates, shown};
 use crate::classify::Class;
 use crate::confirming::{Confirmed, Confirming, Kept, kept};
 use crate::curve::{self, CurvePoint};
 use crate::judged::{Judged, Why, judge};
-use crate::progress::{LOST_MAX, Progress, TRIALS_MAX};
+use crate::progress::{LOST_MAX, Progress, TRIALS_MAX, of_servers};
 use crate::seen::{Came, Measured, Purpose, Seen};
 use crate::taken::why_taken;
 use crate::unseen::unseen;
@@ -318,7 +317,7 @@ impl Progress<'_> {
         let here = all.filter(|(trial, _)| trial.rate_per_s == rate);
         let mut trials: Vec<(f64, f64)> = here
             .filter(|(trial, _)| trial.length_s >= stage.trial_s)
-            .filter_map(|(trial, _)| Some((failed_share(trial.measured()?)?, trial.length_s)))
+            .filter_map(|(trial, _)| Some((trial.measured()?.failed_share()?, trial.length_s)))
             .collect();
         trials.sort_by(|left, right| left.0.total_cmp(&right.0));
         let whole: f64 = trials.iter().map(|(_, length_s)| length_s).sum();
@@ -348,7 +347,7 @@ impl Progress<'_> {
                 length_s: trial.length_s,
                 achieved_per_s: trial.ok_per_s(),
                 latency_ns: measured.and_then(|it| it.latency.quantile(quantile)),
-                failed_share: measured.and_then(failed_share),
+                failed_share: measured.and_then(Measured::failed_share),
                 is_disturbed: trial.is_disturbed,
                 is_set_aside: *is_set_aside,
                 judged: judge(goal, trial).filter(|_| trial.purpose != Purpose::Closed),
@@ -367,15 +366,6 @@ impl Progress<'_> {
 fn has_run(trials: &[Seen]) -> bool {
     let mut trials = trials.iter();
     trials.any(|it| it.purpose != Purpose::Closed && !matches!(it.came, Came::Lost(_)))
-}
-
-/// Trials that searched and that confirmed, with what each says about a goal.
-pub(crate) fn of_servers<'a>(
-    progress: &'a Progress<'_>,
-    goal: &'a Goal,
-) -> impl Iterator<Item = (&'a Seen, Judged)> {
-    let search = progress.judged(goal, Purpose::Search);
-    search.chain(progress.judged(goal, Purpose::Confirm))
 }
 
 /// Why the bounds of a search that ended are no regular result.
@@ -492,7 +482,7 @@ fn failures_at(progress: &Progress<'_>, goal: &Goal, rate: f64) -> Option<f64> {
     }
     let mut shares: Vec<f64> = missed
         .iter()
-        .filter_map(|(trial, _)| failed_share(trial.measured()?))
+        .filter_map(|(trial, _)| trial.measured()?.failed_share())
         .collect();
     shares.sort_by(f64::total_cmp);
     shares.get(shares.len() / 2).copied()
@@ -562,17 +552,6 @@ fn why_capped(progress: &Progress<'_>, cap: f64, upper: Option<f64>, kept: &Kept
         ""
     };
     format!("{range}{confirming} the load engine was too late or too busy{beside}")
-}
-
-pub(crate) fn failed_share(measured: &Measured) -> Option<f64> {
-    (measured.due > 0).then(|| measured.failed() as f64 / measured.due as f64)
-}
-
-pub(crate) fn shown(rate: f64) -> String {
-    match rate {
-        rate if rate >= 100.0 => thousands(&format!("{rate:.0}")),
-        rate => format!("{rate}"),
-    }
 }
 
 impl TrialFound {

@@ -6,8 +6,6 @@
 use bakeoff_plan::{CONFIRMING, Goal, Load, Search};
 
 use crate::bounds::{Bounds, Range, Rates, readable};
-use crate::confirming::{Confirmed, confirmed};
-use crate::curve;
 use crate::judged::{Judged, judge};
 use crate::seen::{Came, Purpose, Seen};
 use crate::stage::{Stage, stages};
@@ -142,48 +140,9 @@ impl<'s> Progress<'s> {
         })
     }
 
-    /// The next trial; `None` where the search has ended.
-    pub fn next(&self) -> Option<Step> {
-        self.further().filter(|_| self.gave_up().is_none())
-    }
-
-    /// The next trial of a contender that is not given up.
-    pub(crate) fn further(&self) -> Option<Step> {
-        if self.trials.len() >= TRIALS_MAX {
-            return None;
-        }
-        let Some(closed_per_s) = self.closed_per_s() else {
-            // A server that takes its time may have answered nothing in the first.
-            let length_s = match closed(&self.trials).next() {
-                None => CLOSED_S,
-                Some(_) => CLOSED_S.max(self.load.duration_s),
-            };
-            return Some(Step::Closed { length_s }).filter(|step| self.may_take(step, false));
-        };
-        let goals = self.search.goals.iter();
-        let step = goals
-            .filter_map(|goal| self.search_step(goal, closed_per_s))
-            .find(|step| self.may_take(step, true));
-        let step = step.or_else(|| confirm_step(self));
-        step.or_else(|| curve::next(self))
-    }
-
     /// What the trials so far took, seconds.
     pub fn spent_s(&self) -> f64 {
         self.trials.iter().map(|trial| trial.took_s).sum()
-    }
-
-    /// About how many trials and seconds are left at the most.
-    pub fn left(&self) -> (usize, f64) {
-        let left_s = (self.budget.seconds - self.spent_s()).max(0.0);
-        let Some(step) = self.next() else {
-            return (0, 0.0);
-        };
-        let trials = (left_s / cost_s(self.load, self.load.duration_s)).ceil() as usize;
-        (
-            trials.max(1),
-            left_s.max(cost_s(self.load, step.length_s())),
-        )
     }
 
     /// Why no more is tried: the contender does not run, or not any more, or gives no right answer.
@@ -319,27 +278,22 @@ impl<'s> Progress<'s> {
     }
 }
 
+/// Trials that searched and that confirmed, with what each says about a goal.
+pub(crate) fn of_servers<'a>(
+    progress: &'a Progress<'_>,
+    goal: &'a Goal,
+) -> impl Iterator<Item = (&'a Seen, Judged)> {
+    let search = progress.judged(goal, Purpose::Search);
+    search.chain(progress.judged(goal, Purpose::Confirm))
+}
+
 /// What a trial of this length takes in all, seconds.
-fn cost_s(load: &Load, length_s: f64) -> f64 {
+pub(crate) fn cost_s(load: &Load, length_s: f64) -> f64 {
     length_s + load.warmup_s + OVERHEAD_S
 }
 
-fn confirm_step(progress: &Progress<'_>) -> Option<Step> {
-    let mut goals = progress.search.goals.iter();
-    let step = goals.find_map(|goal| match confirmed(progress, goal) {
-        Confirmed::Missing { rate_per_s, .. } => Some(Step::Confirm {
-            rate_per_s,
-            length_s: progress.search.confirm.as_secs_f64(),
-        }),
-        Confirmed::Yes { .. } | Confirmed::No { .. } | Confirmed::Spoiled | Confirmed::NotAsked => {
-            None
-        }
-    });
-    step.filter(|step| progress.may_take(step, false))
-}
-
 /// Closed loops that ran.
-fn closed(trials: &[Seen]) -> impl Iterator<Item = &Seen> {
+pub(crate) fn closed(trials: &[Seen]) -> impl Iterator<Item = &Seen> {
     let is_closed = |trial: &&Seen| trial.purpose == Purpose::Closed;
     let ran = |trial: &&Seen| !matches!(trial.came, Came::Lost(_));
     trials.iter().filter(is_closed).filter(ran)

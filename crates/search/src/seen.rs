@@ -2,7 +2,7 @@
 
 use bakeoff_record::{Histogram, LoadResult, Outcome, TrialEnd, TrialRecord};
 
-use crate::taken::Places;
+use crate::places::Places;
 
 /// What a trial of a search is for. It is a part of the trial's load name, so that trials of
 /// different purposes are cells of their own.
@@ -114,6 +114,11 @@ impl Measured {
     /// Requests that were due and did not come out right.
     pub(crate) fn failed(&self) -> u64 {
         self.due.saturating_sub(self.ok)
+    }
+
+    /// The same as a share of the requests due.
+    pub(crate) fn failed_share(&self) -> Option<f64> {
+        (self.due > 0).then(|| self.failed() as f64 / self.due as f64)
     }
 }
 

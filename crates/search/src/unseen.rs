@@ -6,9 +6,8 @@
 
 use bakeoff_plan::Goal;
 
-use crate::found::of_servers;
 use crate::judged::{Judged, Why};
-use crate::progress::Progress;
+use crate::progress::{Progress, of_servers};
 
 /// Failures to expect of a trial, so that in one of twenty searches of a hundred trials one of them
 /// shows none: -ln (0.05 / 100).

@@ -2,7 +2,7 @@
 //! and yardsticks that did the same.
 
 use std::collections::BTreeSet;
-use std::fmt::{Debug, Write as _};
+use std::fmt::Write as _;
 
 use bakeoff_plan::{LoadModel, Pinning, Plan, Values, Workload, why_no_references};
 use bakeoff_record::{ContenderKind, Machine, Record, TrialRecord};
@@ -64,9 +64,13 @@ pub fn mismatches(first: (&Record, &Judged<'_>), second: (&Record, &Judged<'_>))
             found.extend(yardstick(judged_first, judged_second, &cell.cell.key));
         }
     }
-    let mut known = BTreeSet::new();
-    found.retain(|one| known.insert(one.text.clone()));
-    found
+    let mut once: Vec<Mismatch> = Vec::new();
+    for one in found {
+        if !once.contains(&one) {
+            once.push(one);
+        }
+    }
+    once
 }
 
 /// How the load engine was set in trials, and on which hosts they ran: what two campaigns must have
@@ -129,94 +133,56 @@ pub fn machine_mismatches(
 }
 
 fn of_engine(first: (&Machine, &Pinning), second: (&Machine, &Pinning)) -> Vec<Mismatch> {
-    let mut found = Vec::new();
-    let ((machine, pinning), (other_machine, other_pinning)) = (first, second);
-    differ(
-        &mut found,
-        "engine",
-        "version of bakeoff",
-        &machine.bakeoff,
-        &other_machine.bakeoff,
-    );
-    differ(
-        &mut found,
-        "engine",
-        "processors of the roles",
-        pinning,
-        other_pinning,
-    );
-    found
+    let both = |of: fn((&Machine, &Pinning)) -> String| [of(first), of(second)];
+    let facts = [
+        (
+            "version of bakeoff",
+            both(|it| format!("{:?}", it.0.bakeoff)),
+        ),
+        ("processors of the roles", both(|it| format!("{:?}", it.1))),
+    ];
+    differing("engine", facts)
 }
 
-fn differ<T: PartialEq + Debug>(
-    found: &mut Vec<Mismatch>,
-    what: &'static str,
-    noun: &str,
-    first: &T,
-    second: &T,
-) {
-    if first != second {
-        let text = format!("{noun}: {first:?} and {second:?}");
-        found.push(Mismatch::new(what, text));
-    }
+/// The facts that differ, each with its values.
+fn differing<const N: usize>(what: &'static str, facts: [(&str, [String; 2]); N]) -> Vec<Mismatch> {
+    let facts = facts.into_iter();
+    let differ = facts.filter(|(_, [first, second])| first != second);
+    differ
+        .map(|(noun, [first, second])| Mismatch::new(what, format!("{noun}: {first} and {second}")))
+        .collect()
 }
 
 fn of_machines(first: &Machine, second: &Machine) -> Vec<Mismatch> {
-    let mut found = Vec::new();
-    differ(&mut found, "machine", "host", &first.host, &second.host);
-    differ(
-        &mut found,
-        "machine",
-        "processor",
-        &first.cpu_model,
-        &second.cpu_model,
-    );
-    differ(
-        &mut found,
-        "machine",
-        "processors",
-        &first.cpus,
-        &second.cpus,
-    );
-    differ(
-        &mut found,
-        "machine",
-        "hypervisor",
-        &first.hypervisor,
-        &second.hypervisor,
-    );
-    differ(
-        &mut found,
-        "machine",
-        "governor",
-        &first.governor,
-        &second.governor,
-    );
-    differ(
-        &mut found,
-        "machine",
-        "bytes of memory",
-        &first.memory_bytes,
-        &second.memory_bytes,
-    );
-    let limits = |it: &Machine| {
-        let (files, ports) = (it.open_files, it.ephemeral_ports);
-        (files, ports, it.somaxconn, it.tcp_tw_reuse)
-    };
-    let (one, other) = (limits(first), limits(second));
-    differ(&mut found, "machine", "limits", &one, &other);
+    let both = |of: fn(&Machine) -> String| [of(first), of(second)];
+    let machine = [
+        ("host", both(|it| format!("{:?}", it.host))),
+        ("processor", both(|it| format!("{:?}", it.cpu_model))),
+        ("processors", both(|it| format!("{:?}", it.cpus))),
+        ("hypervisor", both(|it| format!("{:?}", it.hypervisor))),
+        ("governor", both(|it| format!("{:?}", it.governor))),
+        (
+            "bytes of memory",
+            both(|it| format!("{:?}", it.memory_bytes)),
+        ),
+        (
+            "limits",
+            both(|it| {
+                let (files, ports) = (it.open_files, it.ephemeral_ports);
+                format!("{:?}", (files, ports, it.somaxconn, it.tcp_tw_reuse))
+            }),
+        ),
+    ];
+    let kernel = [
+        ("kernel", both(|it| format!("{:?}", it.kernel))),
+        ("system", both(|it| format!("{:?}", it.os))),
+    ];
+    let mut found = differing("machine", machine);
     if first.settings != second.settings {
         let text = "settings of processor or kernel (microcode, swap, sysctls)";
         found.push(Mismatch::new("machine", text));
     }
-    differ(
-        &mut found,
-        "kernel",
-        "kernel",
-        &first.kernel,
-        &second.kernel,
-    );
-    differ(&mut found, "kernel", "system", &first.os, &second.os);
+    found.extend(differing("kernel", kernel));
     found
 }
 
@@ -232,27 +198,29 @@ pub fn asked(workload: &Workload) -> Workload {
     }
 }
 
+/// The workload of the same name.
+fn twin<'p>(plan: &'p Plan, one: &Workload) -> Option<&'p Workload> {
+    plan.workloads.iter().find(|other| other.name == one.name)
+}
+
 fn of_workloads(first: &Plan, second: &Plan) -> Vec<Mismatch> {
-    let mut found = Vec::new();
-    for one in &first.workloads {
-        match second.workloads.iter().find(|other| other.name == one.name) {
-            None => {
-                let text = format!("{} is in one of the two alone", one.name);
-                found.push(Mismatch::new("workload", text));
-            }
-            Some(other) if asked(one) != asked(other) => {
-                found.push(Mismatch::asks_otherwise(&one.name));
-            }
-            Some(_) => {}
-        }
-    }
-    let known = |name: &str| first.workloads.iter().any(|one| one.name == name);
-    let more = second.workloads.iter().filter(|one| !known(&one.name));
-    found.extend(more.map(|one| {
-        let text = format!("{} is in one of the two alone", one.name);
-        Mismatch::new("workload", text)
-    }));
-    found
+    let alone = |one: &Workload| {
+        Mismatch::new(
+            "workload",
+            format!("{} is in one of the two alone", one.name),
+        )
+    };
+    let of_first = first
+        .workloads
+        .iter()
+        .filter_map(|one| match twin(second, one) {
+            None => Some(alone(one)),
+            Some(other) if asked(one) != asked(other) => Some(Mismatch::asks_otherwise(&one.name)),
+            Some(_) => None,
+        });
+    let more = second.workloads.iter();
+    let more = more.filter(|one| twin(first, one).is_none());
+    of_first.chain(more.map(alone)).collect()
 }
 
 fn of_loads(first: &Plan, second: &Plan) -> Vec<Mismatch> {
@@ -265,8 +233,9 @@ fn of_loads(first: &Plan, second: &Plan) -> Vec<Mismatch> {
             } else {
                 format!("{label} is in one of the two alone")
             };
-            if found.iter().all(|known: &Mismatch| known.text != text) {
-                found.push(Mismatch::new("load", text));
+            let found_here = Mismatch::new("load", text);
+            if !found.contains(&found_here) {
+                found.push(found_here);
             }
         }
     }

@@ -87,7 +87,7 @@ fn check(series: &Series, expected: &[OverloadClass]) -> OverloadRamp {
     judged
 }
 
-/// What cannot be said, in words.
+/// What cannot be said, as text.
 fn texts<T: ToString>(all: &[T]) -> Vec<String> {
     all.iter().map(ToString::to_string).collect()
 }

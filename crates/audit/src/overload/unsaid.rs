@@ -1,4 +1,4 @@
-//! What cannot be said of an overload, and why: each reason with its figures, and in words.
+//! What cannot be said of an overload, and why: each reason with its figures, and as text.
 //!
 //! Rounds that cannot say something for one reason differ in its figures alone.
 
@@ -64,7 +64,47 @@ pub struct UnsaidOf {
 }
 
 impl Unsaid {
-    /// The reason alone, where there is no class for it.
+    fn of_recovery(&self, out: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::NeverWell(share, ill, at_a_time) => {
+                let (already, closed) = match ill {
+                    Ill::Failed(first, closed) => (
+                        format!("{} of the requests failed", percent(*first)),
+                        match closed {
+                            0.0 => "none".to_owned(),
+                            share => percent(*share),
+                        },
+                    ),
+                    Ill::Queued(p50_ns, mean_ns) => (
+                        format!("half of the answers took {}", milliseconds(*p50_ns)),
+                        format!("{} on average", milliseconds(*mean_ns)),
+                    ),
+                };
+                write!(
+                    out,
+                    "whether it recovers: at {} of the capacity {already} already, and {closed} in \
+                     the closed loop of {at_a_time} requests at a time that showed the capacity; \
+                     it may give less with more of them, so take a lower --capacity",
+                    percent(*share)
+                )
+            }
+            Self::WellOnce(from_s, to_s) => write!(
+                out,
+                "whether it recovers: it was well from {from_s:.1} s to {to_s:.1} s after the load \
+                 had gone back, and ill again when the step ended; take more --rounds"
+            ),
+            Self::Draining(from_ns, to_ns) => write!(
+                out,
+                "whether it recovers: half of the answers took {} when the load had gone back and \
+                 {} when the step ended, so its queue was draining; take a longer --step",
+                milliseconds(*from_ns),
+                milliseconds(*to_ns)
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether both are for one reason, whatever the figures.
     pub(super) fn is_alike(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::All(one), Self::All(other)) => one == other,
@@ -95,6 +135,11 @@ impl UnsaidOf {
     }
 }
 
+fn percents(shares: &[f64]) -> String {
+    let shares: Vec<String> = shares.iter().map(|share| percent(*share)).collect();
+    shares.join(", ")
+}
+
 fn unsound(share: f64) -> String {
     format!(
         "at {} of the capacity requests failed already, or too little of it was seen; take a \
@@ -105,10 +150,6 @@ fn unsound(share: f64) -> String {
 
 impl Display for Unsaid {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
-        let list = |shares: &[f64]| {
-            let shares: Vec<String> = shares.iter().map(|share| percent(*share)).collect();
-            shares.join(", ")
-        };
         match self {
             Self::All(why) => out.write_str(why),
             Self::Failed(id, cause) => {
@@ -160,45 +201,12 @@ impl Display for Unsaid {
                 out,
                 "whether it answers quickly that it is too busy at {} of the capacity: too many \
                  requests failed there in other ways to tell how long its answers 429 and 5xx took",
-                list(shares)
+                percents(shares)
             ),
             Self::EndedBeforeTwice => out.write_str(
                 "what it gives at twice its capacity: it ended in that step or before it",
             ),
-            Self::NeverWell(share, ill, at_a_time) => {
-                let (already, closed) = match ill {
-                    Ill::Failed(first, closed) => (
-                        format!("{} of the requests failed", percent(*first)),
-                        match closed {
-                            0.0 => "none".to_owned(),
-                            share => percent(*share),
-                        },
-                    ),
-                    Ill::Queued(p50_ns, mean_ns) => (
-                        format!("half of the answers took {}", milliseconds(*p50_ns)),
-                        format!("{} on average", milliseconds(*mean_ns)),
-                    ),
-                };
-                write!(
-                    out,
-                    "whether it recovers: at {} of the capacity {already} already, and {closed} in \
-                     the closed loop of {at_a_time} requests at a time that showed the capacity; \
-                     it may give less with more of them, so take a lower --capacity",
-                    percent(*share)
-                )
-            }
-            Self::WellOnce(from_s, to_s) => write!(
-                out,
-                "whether it recovers: it was well from {from_s:.1} s to {to_s:.1} s after the load \
-                 had gone back, and ill again when the step ended; take more --rounds"
-            ),
-            Self::Draining(from_ns, to_ns) => write!(
-                out,
-                "whether it recovers: half of the answers took {} when the load had gone back and \
-                 {} when the step ended, so its queue was draining; take a longer --step",
-                milliseconds(*from_ns),
-                milliseconds(*to_ns)
-            ),
+            Self::NeverWell(..) | Self::WellOnce(..) | Self::Draining(..) => self.of_recovery(out),
             Self::NotTwice(misjudged, peak, rounds) => {
                 let shown = amount(*peak, 1);
                 let (gave, taken) = match misjudged {

@@ -17,11 +17,7 @@ use super::late::late;
 use super::longer;
 use super::no_finding::{NoFinding, no_finding};
 
-/// The command that goes on with a record.
-const GO_ON: &str = "bakeoff run --resume RECORD";
-/// The command that shows the tables behind the answer.
-const ALL_TABLES: &str = "bakeoff report RECORD --full";
-/// What it takes besides, where several hosts took part.
+/// What going on with a record takes besides, where several hosts took part.
 const HOSTS_FILE: &str = " --hosts FILE";
 
 /// The answer of a campaign.
@@ -45,6 +41,9 @@ pub struct Answer {
     /// Command lines that come next; `RECORD` stands for the record folder, and `FILE` for the
     /// file of hosts that it was measured with.
     pub next: Vec<String>,
+    /// The flags with which the record goes on, and what else that takes.
+    #[serde(skip)]
+    pub(crate) goes_on: Option<[String; 2]>,
     /// About how long going on with the record takes, seconds, by what its rounds took; null where
     /// nothing goes on.
     pub next_takes_s: Option<f64>,
@@ -55,25 +54,35 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The command lines that come next for the record at a path. `needed_again` are the flags
-    /// that going on with it takes, where they are known.
-    pub(crate) fn commands(&self, record: &str, needed_again: Option<&str>) -> Vec<String> {
+    /// The command lines that come next for the record at a path, with that of the tables or
+    /// without. `needed_again` are the flags that going on with it takes, where they are known.
+    pub(crate) fn commands(
+        &self,
+        record: &str,
+        needed_again: Option<&str>,
+        with_tables: bool,
+    ) -> Vec<String> {
         let record = shell_word(record);
+        let mut lines = lines(self.goes_on.as_ref(), &record, needed_again);
         // A shell reads no more from there on.
-        let takes = self
-            .next_takes_s
-            .map(|takes_s| format!("  # {}", about(takes_s)));
-        let takes = takes.unwrap_or_default();
-        let named = |line: &String| match (line.starts_with(GO_ON), needed_again) {
-            (true, Some(flags)) => {
-                let line = line.replace(HOSTS_FILE, "").replace("RECORD", &record);
-                format!("{line}{flags}{takes}")
-            }
-            (true, None) => line.replace("RECORD", &record) + &takes,
-            (false, _) => line.replace("RECORD", &record),
-        };
-        self.next.iter().map(named).collect()
+        if let (Some(takes_s), true) = (self.next_takes_s, self.goes_on.is_some()) {
+            lines[0] += &format!("  # {}", about(takes_s));
+        }
+        if !with_tables {
+            lines.pop();
+        }
+        lines
     }
+}
+
+/// The command that goes on with a record, where it can, and that of the tables behind the answer.
+fn lines(goes_on: Option<&[String; 2]>, record: &str, needed_again: Option<&str>) -> Vec<String> {
+    let go_on = goes_on.map(|[flags, besides]| {
+        let besides = needed_again.unwrap_or(besides);
+        format!("bakeoff run --resume {record}{flags}{besides}")
+    });
+    let tables = format!("bakeoff report {record} --full");
+    go_on.into_iter().chain([tables]).collect()
 }
 
 /// Ratios to the first contender that ran, by one metric.
@@ -138,7 +147,9 @@ pub(super) fn draw(
     let table = |metric| table(metric, &all);
     let planned = record.plan.contenders.len();
     let without = || no_finding(planned, cells, &judged.comparisons);
-    let (next, next_takes_s) = next(record, judged);
+    let (goes_on, next_takes_s) = next(record, judged);
+    let besides = if on_hosts(record) { HOSTS_FILE } else { "" };
+    let goes_on = goes_on.map(|flags| [flags, besides.to_owned()]);
     Answer {
         findings: judged.findings.clone(),
         no_finding: judged.findings.is_empty().then(without),
@@ -146,7 +157,8 @@ pub(super) fn draw(
         late: late(cells),
         tables: Metric::RANKED.into_iter().filter_map(table).collect(),
         trust: judged.trust.clone(),
-        next,
+        next: lines(goes_on.as_ref(), "RECORD", None),
+        goes_on,
         next_takes_s,
         record: None,
         floors: judged.floors.clone(),
@@ -287,42 +299,31 @@ fn mark(conclusion: Conclusion) -> &'static str {
     }
 }
 
-/// More rounds where they would decide something and are worth it, or make up for spoiled ones, and
-/// the rest of a campaign that has nothing to say yet, where the record can go on; and the tables
-/// behind the answer.
-///
-/// With what going on takes, seconds.
-fn next(record: &Record, judged: &Judged<'_>) -> (Vec<String>, Option<f64>) {
-    let (mut next, mut takes_s) = (Vec::new(), None);
-    if !record.plan.has_fixed_rounds() && !record.is_copy {
-        if let Some((flags, time_s)) = longer::budget(record, judged) {
-            next.push(go_on(record, &flags));
-            takes_s = time_s;
-        }
-        next.push(ALL_TABLES.to_owned());
-        return (next, takes_s);
+/// The flags for more rounds where they would decide something and are worth it, or make up for
+/// spoiled ones, and for the rest of a campaign that has nothing to say yet, where the record can
+/// go on; and what that takes, seconds.
+fn next(record: &Record, judged: &Judged<'_>) -> (Option<String>, Option<f64>) {
+    if record.is_copy {
+        return (None, None);
+    }
+    if !record.plan.has_fixed_rounds() {
+        return longer::budget(record, judged).map_or((None, None), |(flags, s)| (Some(flags), s));
     }
     let decide = More::of(&judged.comparisons).rounds;
     let rounds = decide.max(judged.rounds_enough);
-    let rounds = rounds.filter(|_| !record.is_copy);
     let asked = rounds.and_then(|rounds| asking_for(rounds, record, judged));
     let rest = || awaits_a_contender(record, judged).then(String::new);
-    if let Some(asked) = asked.or_else(rest) {
-        next.push(go_on(record, &asked));
-        let rounds = rounds.unwrap_or(0).max(record.plan.rounds_at_least());
-        takes_s = round_s(record)
-            .map(|each| each * f64::from(rounds - record.rounds_begun().min(rounds)));
-    }
-    next.push(ALL_TABLES.to_owned());
-    (next, takes_s.filter(|takes_s| *takes_s > 0.0))
+    let asked = asked.or_else(rest);
+    let rounds = rounds.unwrap_or(0).max(record.plan.rounds_at_least());
+    let missing = f64::from(rounds - record.rounds_begun().min(rounds));
+    let takes_s = asked
+        .as_ref()
+        .and_then(|_| Some(round_s(record)? * missing));
+    (asked, takes_s.filter(|takes_s| *takes_s > 0.0))
 }
 
-/// The command that goes on with a record.
-fn go_on(record: &Record, flags: &str) -> String {
-    let mut trials = record.trials.iter();
-    let on_hosts = trials.any(|trial| trial.hosts.is_some());
-    let hosts = if on_hosts { HOSTS_FILE } else { "" };
-    format!("{GO_ON}{flags}{hosts}")
+fn on_hosts(record: &Record) -> bool {
+    record.trials.iter().any(|trial| trial.hosts.is_some())
 }
 
 /// What a round took so far, seconds.

@@ -125,6 +125,9 @@ pub struct LoadFacts {
     pub short: String,
     /// `closed` or `open`.
     pub model: &'static str,
+    /// Whether it gives the rate.
+    #[serde(skip)]
+    pub is_open: bool,
     /// Connections.
     pub clients: u32,
     /// Requests in flight on each.
@@ -241,7 +244,7 @@ impl Campaign {
     /// Whether a load gives the rate.
     pub(crate) fn is_open(&self, label: &str) -> bool {
         let mut loads = self.loads.iter();
-        loads.any(|load| load.label == label && load.model == "open")
+        loads.any(|load| load.label == label && load.is_open)
     }
 }
 
@@ -370,8 +373,8 @@ fn load(label: String, load: &Load) -> LoadFacts {
         Arrival::Constant => "constant",
         Arrival::Poisson => "Poisson",
     };
-    let (model, title, rate_per_s) = match &load.model {
-        LoadModel::Closed { .. } => ("closed", clients_text, None),
+    let (title, rate_per_s) = match &load.model {
+        LoadModel::Closed { .. } => (clients_text, None),
         LoadModel::Open {
             rate_per_s,
             arrival,
@@ -379,7 +382,7 @@ fn load(label: String, load: &Load) -> LoadFacts {
         } => {
             let rate = digits(*rate_per_s);
             let title = format!("{rate} requests/s, {}, {clients_text}", gaps(arrival));
-            ("open", title, Some(*rate_per_s))
+            (title, Some(*rate_per_s))
         }
         LoadModel::OpenShare {
             capacity_share,
@@ -391,22 +394,24 @@ fn load(label: String, load: &Load) -> LoadFacts {
                 "{share} % of the slowest contender's capacity, {}, {clients_text}",
                 gaps(arrival)
             );
-            ("open", title, None)
+            (title, None)
         }
         LoadModel::Sought(search) => {
             let title = format!("sought rate, {}, {clients_text}", gaps(&search.arrival));
-            ("open", title, None)
+            (title, None)
         }
         LoadModel::Overload(overload) => {
             let title = format!("overload, {}, {clients_text}", gaps(&overload.arrival));
-            ("open", title, None)
+            (title, None)
         }
     };
+    let is_open = !matches!(load.model, LoadModel::Closed { .. });
     LoadFacts {
         label,
         title,
         short: short_load(load),
-        model,
+        model: if is_open { "open" } else { "closed" },
+        is_open,
         clients,
         streams: load.streams,
         requests: load.requests,

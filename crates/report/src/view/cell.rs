@@ -141,7 +141,12 @@ pub(super) fn draw(record: &Record, judged: &JudgedCell<'_>) -> Cell {
         notes: Vec::new(),
     };
     estimate(judged, &mut cell);
-    vegeta::add(record, trials, &mut cell);
+    let known = |measure: Metric| {
+        let why = || cell.missing.get(&measure).cloned();
+        let estimate = cell.estimate(measure).map(|estimate| estimate.point);
+        estimate.ok_or_else(|| why().unwrap_or_default())
+    };
+    cell.vegeta = vegeta::draw(record, trials, (&cell.status, &totals.outcomes), &known);
     cell
 }
 

@@ -6,12 +6,10 @@
 use std::collections::BTreeMap;
 
 use bakeoff_plan::{Arrival, LoadModel};
-use bakeoff_record::{LoadResult, Record};
+use bakeoff_record::{LoadResult, Outcome, OutcomeCounts, Record};
 use bakeoff_stats::{Cell as Trials, Metric, median};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use super::cell::Cell;
 
 /// One contender's figures in Vegeta's form. What is null has its reason in `missing`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -85,15 +83,22 @@ pub struct Amount {
     pub mean: Option<f64>,
 }
 
-/// Adds the figures to a cell that was measured in an open loop of equal gaps.
-pub(super) fn add(record: &Record, trials: &Trials<'_>, cell: &mut Cell) {
+/// The figures of a cell that was measured in an open loop of equal gaps; `known` gives a measure's
+/// estimate, or why there is none, and `totals` is of all rounds together.
+pub(super) fn draw(
+    record: &Record,
+    trials: &Trials<'_>,
+    totals: (&BTreeMap<u16, u64>, &OutcomeCounts),
+    known: &dyn Fn(Metric) -> Result<f64, String>,
+) -> Option<Vegeta> {
     let measured = trials.measured();
     let results: Vec<&LoadResult> = measured.filter_map(|it| it.result.as_ref()).collect();
-    let Some(rate_per_s) = results.first().and_then(|result| constant_rate(result)) else {
-        return;
-    };
-    let mut vegeta = figures(&results, rate_per_s, cell);
-    match request_body_bytes(record, &cell.workload) {
+    let rate_per_s = constant_rate(results.first()?)?;
+    let share = trials.error_share().map(|share| 1.0 - share);
+    let mut vegeta = figures(&results, rate_per_s, known);
+    (vegeta.success_share, vegeta.status_codes) = (share, totals.0.clone());
+    vegeta.errors = errors(totals.1);
+    match request_body_bytes(record, &trials.key.workload) {
         Some(bytes) => {
             let sent = |result: &&LoadResult| (bytes * result.requests.started) as f64;
             let sent: Vec<f64> = results.iter().map(sent).collect();
@@ -105,7 +110,7 @@ pub(super) fn add(record: &Record, trials: &Trials<'_>, cell: &mut Cell) {
             vegeta.missing.insert("bytes_out", reason.to_owned());
         }
     }
-    cell.vegeta = Some(vegeta);
+    Some(vegeta)
 }
 
 /// Length of the body that each request of the workload has; `None` where they differ.
@@ -133,17 +138,19 @@ fn constant_rate(result: &LoadResult) -> Option<f64> {
     }
 }
 
-fn figures(results: &[&LoadResult], rate_per_s: f64, cell: &Cell) -> Vegeta {
+fn figures(
+    results: &[&LoadResult],
+    rate_per_s: f64,
+    known: &dyn Fn(Metric) -> Result<f64, String>,
+) -> Vegeta {
     let over = |value: &dyn Fn(&LoadResult) -> Option<f64>| {
         let values: Vec<f64> = results.iter().filter_map(|result| value(result)).collect();
         median(&values)
     };
     let mut missing = BTreeMap::new();
     let mut estimated = |name, measure: Metric| {
-        if let Some(reason) = cell.missing.get(&measure) {
-            missing.insert(name, reason.clone());
-        }
-        cell.estimate(measure).map(|estimate| estimate.point)
+        let point = known(measure).map_err(|reason| missing.insert(name, reason));
+        point.ok()
     };
     let latencies = Latencies {
         mean_ns: estimated("mean_ns", Metric::LatencyMeanNs),
@@ -192,16 +199,18 @@ fn figures(results: &[&LoadResult], rate_per_s: f64, cell: &Cell) -> Vegeta {
             total: None,
             mean: None,
         },
-        success_share: cell.error_share.map(|share| 1.0 - share),
-        status_codes: cell.status.clone(),
-        errors: errors(cell),
+        success_share: None,
+        status_codes: BTreeMap::new(),
+        errors: BTreeMap::new(),
         missing,
     }
 }
 
-fn errors(cell: &Cell) -> BTreeMap<&'static str, u64> {
-    let all = cell.outcomes.iter().map(|(name, n)| (*name, *n));
-    all.filter(|(name, _)| *name != "ok").collect()
+fn errors(outcomes: &OutcomeCounts) -> BTreeMap<&'static str, u64> {
+    let failed = outcomes
+        .iter()
+        .filter(|(it, n)| *it != Outcome::Ok && *n > 0);
+    failed.map(|(outcome, n)| (outcome.name(), n)).collect()
 }
 
 /// Time over which requests were due. In a load that ended by time that is the whole of it.

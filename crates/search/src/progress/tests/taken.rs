@@ -1,7 +1,7 @@
 //! Searches that end because all connections of the load are in use, and others that do not.
 
 use super::*;
-use crate::taken::Places;
+use crate::places::Places;
 
 const MS: u64 = 1_000_000;
 
