@@ -4,6 +4,7 @@
 //! It reads the trials of a search and chooses none: `progress.rs` does.
 
 use bakeoff_plan::Goal;
+use bakeoff_record::limits::CEILING_SHARE;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,9 +18,7 @@ use crate::seen::{Came, Measured, Purpose, Seen};
 use crate::taken::why_taken;
 use crate::unseen::unseen;
 
-/// Share of the yardstick's rate from which a bound may be that of the load engine (method R10).
-const CEILING_SHARE: f64 = 0.8;
-/// Share of it from which on it was no ceiling.
+/// Share of the yardstick's rate from which on it was no ceiling.
 const BEYOND: f64 = 1.1;
 
 /// Why a result is not a pair of bounds as near as was asked for (method R28).

@@ -1,21 +1,12 @@
 //! Whether a trial meets a goal.
 
 use bakeoff_plan::{Goal, Objective};
+use bakeoff_record::limits::{ENGINE_BUSY_INVALID, SEND_LAG_NS, SEND_LAG_SHARE, STARTED_SHARE};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::seen::{Backlog, Came, Measured, Seen};
 
-/// Share of the window that an engine's thread may work before its delays are in the latencies
-/// (method R13).
-const ENGINE_BUSY_MAX: f64 = 0.9;
-/// How late an engine may send in any case, nanoseconds (method R9).
-const SLIP_NS: f64 = 1e6;
-/// The same as a share of the latency.
-const SLIP_SHARE: f64 = 0.05;
-/// Share of the requests due that an engine may leave out and still have offered the rate (method
-/// R7).
-const UNBEGUN_MAX: f64 = 0.01;
 /// The quantile that an engine's lateness is held against where a goal has none.
 const USUAL_QUANTILE: f64 = 0.99;
 
@@ -149,8 +140,8 @@ fn fault(goal: &Goal, measured: &Measured) -> Option<Fault> {
         .objective
         .map_or(USUAL_QUANTILE, |objective| objective.quantile());
     let latency = measured.latency.quantile(quantile).unwrap_or(0) as f64;
-    let is_late = |slip: u64| slip as f64 > SLIP_NS.max(SLIP_SHARE * latency);
-    let is_busy = engine.busy.is_some_and(|busy| busy > ENGINE_BUSY_MAX);
+    let is_late = |slip: u64| slip as f64 > SEND_LAG_NS.max(SEND_LAG_SHARE * latency);
+    let is_busy = engine.busy.is_some_and(|busy| busy > ENGINE_BUSY_INVALID);
     if engine.local > 0 || is_busy {
         return Some(Fault::Short);
     }
@@ -166,7 +157,7 @@ pub(crate) fn is_late_or_busy(goal: &Goal, measured: &Measured) -> bool {
 impl Measured {
     /// Whether nearly all that was due was sent, however late.
     fn is_offered(&self) -> bool {
-        self.engine.unbegun as f64 <= UNBEGUN_MAX * self.due as f64
+        self.engine.unbegun as f64 <= (1.0 - STARTED_SHARE) * self.due as f64 + 1e-6
     }
 
     /// A quantile of the latencies that an engine on time would have seen, at the least,
