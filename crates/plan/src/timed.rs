@@ -45,10 +45,11 @@ impl Group {
 }
 
 /// The next trial of a campaign that time ends; `None` where its time is over, or nobody is left.
-/// `took` is the time of its trials so far. Of a trial `has_ended` says whether it is over, and
-/// `stays` whether its contender is still measured there in its round.
+/// Groups before `from` are over. `took` is the time of its trials so far. Of a trial `has_ended`
+/// says whether it is over, and `stays` whether its contender is still measured there in its round.
 pub fn next_timed(
     plan: &Plan,
+    from: Option<Group>,
     took: Duration,
     has_ended: &dyn Fn(&Trial) -> bool,
     stays: &dyn Fn(&Trial) -> bool,
@@ -58,6 +59,9 @@ pub fn next_timed(
     let cells = cells(plan);
     for place in 0..2 * Budget::ROUNDS_MAX {
         let group = Group { place };
+        if Some(group) < from {
+            continue;
+        }
         let (round, is_open) = group.is();
         // What comes after a block that is too long is as long, but for that of its own round.
         if too_long.is_some_and(|before| before < round) {
@@ -125,7 +129,7 @@ mod tests {
         let (mut ended, mut took): (Vec<Trial>, _) = (Vec::new(), Duration::ZERO);
         loop {
             let has_ended = |trial: &Trial| ended.iter().any(|one| one.id == trial.id);
-            let Some(next) = next_timed(plan, took, &has_ended, stays) else {
+            let Some(next) = next_timed(plan, None, took, &has_ended, stays) else {
                 return ended;
             };
             took += expected(plan, &next);
@@ -197,11 +201,11 @@ mod tests {
             .expect("two rounds");
         for (ended, is_over) in [(1, false), (first, false), (first + 1, false)] {
             let has_ended = |trial: &Trial| all[..ended].iter().any(|one| one.id == trial.id);
-            let next = next_timed(&plan, late, &has_ended, &|_| true);
+            let next = next_timed(&plan, None, late, &has_ended, &|_| true);
             assert_eq!(next.is_none(), is_over, "{ended}");
         }
         // After the first round nothing more is begun.
         let has_ended = |trial: &Trial| trial.round == 1;
-        assert_eq!(next_timed(&plan, late, &has_ended, &|_| true), None);
+        assert_eq!(next_timed(&plan, None, late, &has_ended, &|_| true), None);
     }
 }

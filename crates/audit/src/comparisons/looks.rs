@@ -130,12 +130,13 @@ impl Left {
         settled
     }
 
-    /// The next trial of the campaign; `None` where it is over.
-    pub(crate) fn next(&self, plan: &Plan, trials: &[TrialRecord]) -> Option<Trial> {
+    /// The next trial of the campaign from a group on; `None` where it is over.
+    fn next(&self, plan: &Plan, from: Option<Group>, trials: &[TrialRecord]) -> Option<Trial> {
         let took: f64 = measured(trials).map(|trial| took_s(plan, trial)).sum();
         let ended: HashSet<&str> = measured(trials).map(|trial| trial.id.as_str()).collect();
         next_timed(
             plan,
+            from,
             Duration::try_from_secs_f64(took).unwrap_or(Duration::MAX),
             &|trial| ended.contains(trial.id.as_str()),
             &|trial| self.stays(trial),
@@ -182,15 +183,64 @@ impl Turns {
         recorded: &[TrialRecord],
         mut left_before: impl FnMut(Group) -> Option<Left>,
     ) -> Option<Trial> {
+        // What a look decided may be open again once later rounds spoil a number. Whoever comes
+        // back is measured from then on, and no group that is over is gone back to.
+        let begun = recorded.iter().map(|trial| group_of(plan, trial)).max();
+        if let (None, Some(begun)) = (self.group, begun) {
+            self.begin(plan, begun, &mut left_before)?;
+        }
         loop {
-            let next = self.left.next(plan, recorded)?;
+            let next = self.left.next(plan, self.group, recorded)?;
             if self.group == Some(next.group()) {
                 return Some(next);
             }
-            let left = left_before(next.group())?;
-            let before = std::mem::replace(&mut self.left, left);
-            self.news.extend(self.left.settled_since(&before, plan));
-            self.group = Some(next.group());
+            self.begin(plan, next.group(), &mut left_before)?;
         }
+    }
+
+    fn begin(
+        &mut self,
+        plan: &Plan,
+        group: Group,
+        left_before: &mut impl FnMut(Group) -> Option<Left>,
+    ) -> Option<()> {
+        let left = left_before(group)?;
+        let before = std::mem::replace(&mut self.left, left);
+        self.news.extend(self.left.settled_since(&before, plan));
+        self.group = Some(group);
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_plan::{Builtin, parse};
+
+    use super::*;
+
+    /// A campaign once went to and fro between two groups for ever: what one of them had decided
+    /// was open again in the other.
+    #[test]
+    fn what_is_open_again_leads_to_no_group_that_is_over() {
+        let text = "name = \"p\"\nbudget = \"1m\"\nworkloads = [\"html-small\"]\n\
+                    load = [{ clients = 4, duration = \"1s\" }]\n\
+                    [[contender]]\nname = \"a\"\nserver = \"nginx\"\n\
+                    [[contender]]\nname = \"b\"\nserver = \"caddy\"\n";
+        let plan = parse(text, "p", std::path::Path::new("/"), &Builtin).unwrap();
+        let place = |name: &str| ("html-small".to_owned(), "c4".to_owned(), name.to_owned());
+        let decided = Left(BTreeMap::from([(place("a"), 0), (place("b"), 0)]));
+        let mut asked = Vec::new();
+        let mut turns = Turns::default();
+        let next = turns.next(&plan, &[], |group| {
+            let is_odd = asked.len() % 2 == 1;
+            asked.push(group);
+            Some(if is_odd {
+                Left::default()
+            } else {
+                decided.clone()
+            })
+        });
+        assert!(next.is_none_or(|next| asked.last() == Some(&next.group())));
+        assert!(asked.is_sorted() && asked.len() < 1_000, "{asked:?}");
     }
 }
