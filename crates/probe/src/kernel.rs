@@ -8,6 +8,8 @@ use bakeoff_record::{NetCounts, Softnet};
 
 use crate::parse::{field, lines, number, words};
 
+/// Where control groups are mounted.
+pub(crate) const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 /// Deepest nesting of control groups that is followed.
 const GROUPS_MAX: usize = 16;
 

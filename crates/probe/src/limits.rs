@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::file::{self, KeptFile};
 use crate::kernel;
-use crate::more::CONTROL_GROUPS;
 
 /// The counters of a tree's limits.
 #[derive(Debug)]
@@ -15,7 +14,7 @@ pub(crate) struct Limits {
 
 /// A counter in a file of the kernel.
 #[derive(Debug)]
-struct Counter {
+pub(crate) struct Counter {
     file: KeptFile,
     value: fn(&[u8]) -> Option<u64>,
     base: u64,
@@ -35,7 +34,7 @@ impl Limits {
                 .into_iter()
                 .filter(|group| !ours.contains(group));
             let files = below.flat_map(|group| {
-                let folder = Path::new(CONTROL_GROUPS).join(group);
+                let folder = Path::new(kernel::CONTROL_GROUPS).join(group);
                 files
                     .iter()
                     .map(move |file| folder.join(file))
@@ -71,12 +70,18 @@ impl Limits {
     }
 }
 
-fn most(counters: &[Counter], buffer: &mut Vec<u8>) -> Option<u64> {
+/// The largest growth; `None` where none can be read.
+pub(crate) fn most(counters: &[Counter], buffer: &mut Vec<u8>) -> Option<u64> {
     counters.iter().filter_map(|one| one.read(buffer)).max()
 }
 
 impl Counter {
-    fn open(path: &Path, value: fn(&[u8]) -> Option<u64>, buffer: &mut Vec<u8>) -> Option<Self> {
+    /// A counter from now on; `None` where the file does not have it.
+    pub(crate) fn open(
+        path: &Path,
+        value: fn(&[u8]) -> Option<u64>,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Self> {
         let file = KeptFile::open(path).ok()?;
         let base = value(file.read(buffer)?)?;
         Some(Self { file, value, base })

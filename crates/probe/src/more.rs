@@ -6,6 +6,7 @@ use bakeoff_record::{HostTick, NetCounts, Pressure, Softnet};
 
 use crate::file::{self, KeptFile};
 use crate::interfaces::Net;
+use crate::limits::{self, Counter};
 use crate::{kernel, parse};
 
 /// Readings between two of what changes slowly or costs more.
@@ -14,8 +15,6 @@ const SLOW_EVERY: u64 = 5;
 const FREQUENCY_EVERY: u64 = 10;
 /// Processors whose frequency is read.
 const FREQUENCIES_MAX: usize = 64;
-/// Where control groups are mounted.
-pub(crate) const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
 /// Files that are read, and where their counters stood at the start.
 #[derive(Debug)]
@@ -27,17 +26,10 @@ pub(crate) struct More {
     net: Option<Net>,
     conntrack: Option<KeptFile>,
     frequencies: Vec<KeptFile>,
-    quotas: Vec<Quota>,
+    quotas: Vec<Counter>,
     base_pressure: Pressure,
     base_softnet: Option<Softnet>,
     base_net: NetCounts,
-}
-
-/// A control group whose time may be limited.
-#[derive(Debug)]
-struct Quota {
-    stat: KeptFile,
-    base_us: u64,
 }
 
 impl More {
@@ -125,11 +117,7 @@ impl More {
 
     /// Of nested groups the one that was held back longest.
     fn throttled_us(&self, buffer: &mut Vec<u8>) -> Option<u64> {
-        let throttled = self.quotas.iter().filter_map(|quota| {
-            let now = quota.stat.read(buffer).and_then(kernel::throttled_us)?;
-            Some(now.saturating_sub(quota.base_us))
-        });
-        throttled.max()
+        limits::most(&self.quotas, buffer)
     }
 
     fn frequency_mhz(&self, buffer: &mut Vec<u8>) -> Option<f64> {
@@ -160,8 +148,8 @@ fn frequencies() -> Vec<KeptFile> {
 }
 
 /// The groups that bakeoff runs in, and those of the trees with the ones above them.
-fn quotas<'p>(groups: impl Iterator<Item = &'p Path>, buffer: &mut Vec<u8>) -> Vec<Quota> {
-    let root = Path::new(CONTROL_GROUPS);
+fn quotas<'p>(groups: impl Iterator<Item = &'p Path>, buffer: &mut Vec<u8>) -> Vec<Counter> {
+    let root = Path::new(kernel::CONTROL_GROUPS);
     let text = file::read("/proc/self/cgroup", buffer).unwrap_or_default();
     let own = kernel::groups_with_quota(text)
         .into_iter()
@@ -175,10 +163,8 @@ fn quotas<'p>(groups: impl Iterator<Item = &'p Path>, buffer: &mut Vec<u8>) -> V
     }
     folders.sort();
     folders.dedup();
-    let mut quota = |folder: &std::path::PathBuf| {
-        let stat = KeptFile::open(folder.join("cpu.stat")).ok()?;
-        let base_us = stat.read(buffer).and_then(kernel::throttled_us)?;
-        Some(Quota { stat, base_us })
-    };
-    folders.iter().filter_map(&mut quota).collect()
+    let stats = folders.iter().map(|folder| folder.join("cpu.stat"));
+    stats
+        .filter_map(|stat| Counter::open(&stat, kernel::throttled_us, buffer))
+        .collect()
 }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::more::CONTROL_GROUPS;
 use crate::{file, kernel};
 
 /// Processors' worth of time that quotas leave to this process, rounded up; `None` without a quota.
@@ -10,7 +9,7 @@ use crate::{file, kernel};
 pub fn quota_cpus() -> Option<u32> {
     let mut buffer = Vec::new();
     let groups = file::read("/proc/self/cgroup", &mut buffer)?;
-    narrowest(Path::new(CONTROL_GROUPS), groups)
+    narrowest(Path::new(kernel::CONTROL_GROUPS), groups)
 }
 
 /// The same below `root`, for a process in `groups`.
