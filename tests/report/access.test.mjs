@@ -33,7 +33,9 @@ for (const [width, height] of [
           if (!one.matches(".save")) one.open = true;
         });
       }
-      await page.waitForTimeout(300);
+      await page.waitForFunction(() =>
+        [...document.querySelectorAll(".trials > details")].every((one) => one.querySelector(".checks")),
+      );
       assert.deepEqual(await violations(page), [], "with everything unfolded");
       await context.close();
     });

@@ -85,6 +85,12 @@ function unpacked({ keys, shared, value }) {
   return JSON.parse(JSON.stringify(read(value)));
 }
 
+/** Opens a trial's details and waits for them: the page makes them after the click is over. */
+export async function unfold(trial) {
+  await trial.locator("> summary").click();
+  await trial.locator(".checks").waitFor({ state: "attached" });
+}
+
 async function opened(browser, options, address) {
   const context = await browser.newContext({ offline: true, ...options });
   const page = await context.newPage();

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { launch, open, openChanged, reportAddress } from "./browser.mjs";
+import { launch, open, openChanged, reportAddress, unfold } from "./browser.mjs";
 
 const HOSTILE = "<script>alert(1)</script>";
 
@@ -38,8 +38,7 @@ async function shapesOf(page, chart, contender) {
 test("the report loads from a file without errors, and asks for nothing else", async () => {
   const { context, page, seen } = await open(browser);
   await page.click('[aria-label="Load"] button:nth-of-type(2)');
-  await page.click(".trials > details > summary");
-  await page.waitForTimeout(200);
+  await unfold(page.locator(".trials > details").first());
   assert.deepEqual(seen.requests, [reportAddress()]);
   assert.deepEqual(seen.errors, []);
   assert.deepEqual(seen.console, []);
@@ -91,7 +90,7 @@ test("a click in the legend hides that series in every chart, another shows it",
 test("a hostile Server header stays text", async () => {
   const { context, page, seen } = await open(browser);
   const trial = page.locator('.trials > details[data-trial^="r1-caddy-default"]');
-  await trial.locator("> summary").click();
+  await unfold(trial);
   const header = trial.locator(".server-header");
   assert.equal(await header.textContent(), HOSTILE);
   assert.equal(await header.locator("*").count(), 0);
@@ -366,7 +365,7 @@ test("a number's own verdict is what its trial says", async () => {
 test("trials name the numbers that are not valid, and which check says so", async () => {
   const { context, page } = await open(browser, {}, "REPORT_ANSWER");
   const trial = page.locator('.trials > details[data-trial="r1-nginx-optimized-synthetic-c10"]');
-  await trial.locator("> summary").click();
+  await unfold(trial);
   assert.equal(await trial.locator("> summary .verdict").textContent(), "suspect: latency, rate");
   const checks = await trial.locator(".checks li").allTextContents();
   assert.match(checks[0], /^generator-ceiling \(R10\) latency, rate: /);
