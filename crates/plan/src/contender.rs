@@ -36,6 +36,9 @@ pub struct Contender {
     /// What it may use at the most; `None` for all that there is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
+    /// A command for a shell that carries out a change, in place of what the server's folder says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action_command: Option<String>,
     /// Right answers that are its own: what it answered first, where contenders differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<OwnAnswer>,
@@ -240,6 +243,7 @@ impl Contender {
             replacements: Vec::new(),
             user: None,
             limits: None,
+            action_command: None,
             answers: Vec::new(),
         }
     }

@@ -93,6 +93,7 @@ pub(crate) fn contenders(
                 replacements: table.replace.clone(),
                 user: table.user.clone(),
                 limits: limits::of_table(table.limits.as_ref(), &at)?,
+                action_command: table.change.clone(),
                 answers: answers(table, &at)?,
             });
         }

@@ -17,12 +17,14 @@ use crate::course::CompareMode;
 use crate::duration::{format_duration, parse_duration};
 use crate::model::{Arrival, Connect, Cpus, Protocol};
 
+mod change;
 mod contender;
 mod header;
 mod overload;
 mod search;
 mod workload;
 
+pub(crate) use change::ChangeTable;
 pub(crate) use contender::{
     ChangingTable, ContenderTable, LimitsTable, OwnAnswerTable, ReadyTable, StopTable,
 };
@@ -121,6 +123,9 @@ pub(crate) struct PlanFile {
     /// Loads beyond the capacity and back, in place of `[[load]]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) overload: Vec<OverloadTable>,
+    /// Loads in which something is done to each contender, in place of `[[load]]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) change: Vec<ChangeTable>,
     /// Workloads of this plan's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) workload: Vec<WorkloadFile>,

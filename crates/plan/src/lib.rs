@@ -9,6 +9,7 @@
 //! A pure crate: it reads no files and no clock. Text goes in, and ready values come out.
 
 mod change;
+mod changes;
 mod client;
 mod contender;
 mod course;
@@ -21,6 +22,7 @@ mod trial;
 mod url;
 mod variants;
 
+mod action;
 mod ascii;
 mod check;
 mod choice;
@@ -58,6 +60,7 @@ mod random;
 mod schedule;
 mod timed;
 
+pub use action::{Action, Actions};
 pub use ascii::{ascii_authority, encoded_target};
 pub use change::Change;
 pub use client::{Client, ClientCertificate, ProxyVersion, Resumption};

@@ -42,6 +42,7 @@ pub(crate) fn loads(source: &Source<'_>, tables: &[LoadTable]) -> Result<Vec<Loa
                 duration_s: table.duration.0.as_secs_f64(),
                 timeout_s: table.timeout.0.as_secs_f64(),
                 connect: table.connect.unwrap_or(usual),
+                actions: None,
             };
             if !labels.insert(load.label()) {
                 return Err(PlanError::Duplicate {

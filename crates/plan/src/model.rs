@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::action::Actions;
 use crate::client::Client;
 use crate::contender::Contender;
 use crate::course::{Budget, CompareMode, References, Until};
@@ -230,6 +231,9 @@ pub struct Load {
     pub timeout_s: f64,
     /// Whether the connections are opened before the load begins; always so in an open loop.
     pub connect: Connect,
+    /// What is done to the server in the window of an open loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actions: Option<Actions>,
 }
 
 /// When the connections of a load are opened.
@@ -385,6 +389,15 @@ impl Load {
             duration_s,
             timeout_s: 10.0,
             connect: Connect::First,
+            actions: None,
+        }
+    }
+
+    /// The same, with something done to the server in its window.
+    pub fn with_actions(self, actions: Actions) -> Self {
+        Self {
+            actions: Some(actions),
+            ..self
         }
     }
 
@@ -433,7 +446,12 @@ impl Load {
         } else {
             format!("-{}", self.connect.name())
         };
-        format!("{rate}c{}{streams}{requests}{connect}", self.clients())
+        let actions = self.actions.as_ref();
+        let actions = actions.map_or(String::new(), |it| format!("{}-", it.label()));
+        format!(
+            "{actions}{rate}c{}{streams}{requests}{connect}",
+            self.clients()
+        )
     }
 
     /// What this load does about connections when nothing is said.

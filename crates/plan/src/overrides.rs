@@ -85,6 +85,7 @@ impl Plan {
         keep_answers(&mut self.contenders, &self.workloads);
         self.refuse_for_searches(overrides)?;
         self.refuse_for_overloads(overrides)?;
+        self.refuse_for_changes(overrides)?;
         self.protocols(overrides)?;
         self.course(overrides.rounds)?;
         if let Some(seed) = overrides.seed {
@@ -109,6 +110,7 @@ impl Plan {
         })?;
         self.check_searches()
             .and_then(|()| self.check_overloads())
+            .and_then(|()| self.check_changes())
             .map_err(|fault| fault.at(flag("duration")))?;
         order::check_ids(&self).map_err(|fault| fault.at(flag("clients")))?;
         Ok(self)

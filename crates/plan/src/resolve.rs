@@ -7,6 +7,7 @@
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
+use crate::changes::changes;
 use crate::check::check;
 use crate::contenders::{contenders, own_answers};
 use crate::course::{References, budget, stopping_rule};
@@ -138,6 +139,7 @@ pub fn parse(
             loads(&source, &file.load)?,
             searches(&source, &file)?,
             overloads(&source, &file)?,
+            changes(&source, &file)?,
         ]
         .concat(),
     };

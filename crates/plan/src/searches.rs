@@ -130,7 +130,8 @@ pub(crate) fn searches(source: &Source<'_>, file: &PlanFile) -> Result<Vec<Load>
         )
         .at(source.place("search")));
     }
-    if loads.is_empty() && file.load.is_empty() && file.overload.is_empty() {
+    let others = [file.load.len(), file.overload.len(), file.change.len()];
+    if loads.is_empty() && others == [0; 3] {
         let fault = Fault::new(
             "nothing says how hard it is asked",
             "add `[[load]]` with `clients = 50`, or `[[search]]` with `slo = [\"p99<10ms\"]`",

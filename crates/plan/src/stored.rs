@@ -93,6 +93,7 @@ impl Plan {
         let mut files = self.workloads.iter().flat_map(|it| &it.files);
         files.try_for_each(|file| rules::file_path(&file.path).map_err(|fault| fault.problem))?;
         self.check_overloads().map_err(|fault| fault.to_string())?;
+        self.check_changes().map_err(|fault| fault.to_string())?;
         self.check_searches().map_err(|fault| fault.to_string())
     }
 }

@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::changes::change_table;
 use crate::container;
 use crate::contender::{ConfigSource, Contender, OwnAnswer, Readiness, ServerChoice};
 use crate::file::{
@@ -54,6 +55,7 @@ impl Plan {
             load: self.loads.iter().filter_map(load_table).collect(),
             search: self.loads.iter().filter_map(search_table).collect(),
             overload: self.loads.iter().filter_map(overload_table).collect(),
+            change: self.loads.iter().filter_map(change_table).collect(),
             workload: self.workloads.iter().map(workload_table).collect(),
         };
         toml::to_string_pretty(&file).expect("a plan's types are all TOML's")
@@ -69,6 +71,7 @@ fn contender_table(contender: &Contender) -> ContenderTable {
         replace: contender.replacements.clone(),
         user: contender.user.clone(),
         limits: contender.limits.map(limits::to_table),
+        change: contender.action_command.clone(),
         answer: contender.answers.iter().map(answer_table).collect(),
         ..ContenderTable::default()
     };
@@ -139,8 +142,11 @@ fn answer_table(answer: &OwnAnswer) -> OwnAnswerTable {
     }
 }
 
-/// `None` of a load whose rate is sought, which is a search, and of an overload.
+/// `None` of a load whose rate is sought, which is a search, of an overload and of a change.
 fn load_table(load: &Load) -> Option<LoadTable> {
+    if load.actions.is_some() {
+        return None;
+    }
     let (rate, capacity_share, arrival) = match load.model {
         LoadModel::Closed { .. } => (None, None, None),
         LoadModel::Open {

@@ -3,6 +3,7 @@
 //! The measuring half of bakeoff writes these values, and the explaining half reads them. Nothing
 //! else passes between the two halves. Names contain units, and a missing value is `None`, never 0.
 
+mod action;
 mod addresses;
 pub mod bytes;
 mod cache;
@@ -32,6 +33,7 @@ mod trial;
 mod usage;
 mod work;
 
+pub use action::*;
 pub use addresses::Addresses;
 pub use bytes::FileBytes;
 pub use cache::cache_folder;

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use bakeoff_plan::{Limits, Load, ServerChoice, Trial};
 use serde::{Deserialize, Serialize};
 
+use crate::action::ActionDone;
 use crate::disturbed::Disturbance;
 use crate::hosts::{Hosts, LostHost};
 use crate::load::{LoadResult, Negotiated, Warning};
@@ -72,6 +73,9 @@ pub struct TrialRecord {
     pub origin: Option<OriginCounts>,
     /// Answers fetched and compared before and after the window.
     pub answers: Vec<AnswerCheck>,
+    /// What was done to the server in the window, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<ActionDone>,
     /// What the server was seen to do for an answer; `None` for references, and where the trial
     /// ended before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,6 +122,7 @@ impl TrialRecord {
             usage: Usage::default(),
             origin: None,
             answers: Vec::new(),
+            actions: Vec::new(),
             work: None,
         }
     }

@@ -208,6 +208,7 @@ fn contender(name: &str, server: &str, variant: &str) -> Contender {
         replacements: Vec::new(),
         user: None,
         limits: None,
+        action_command: None,
         answers: Vec::new(),
     }
 }

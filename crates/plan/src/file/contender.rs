@@ -98,6 +98,11 @@ pub(crate) struct ContenderTable {
     /// What it may use at the most, its processes together; the kernel holds it to that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limits: Option<LimitsTable>,
+    /// A command for a shell that carries out a change, in place of what the server's folder says.
+    /// It has the server's process in `BAKEOFF_PID` and its port in `PORT`.
+    #[schemars(extend("examples" = ["nginx -s reload"]))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) change: Option<String>,
     /// Right answers of this contender alone, where contenders answer differently.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) answer: Vec<OwnAnswerTable>,

@@ -4,21 +4,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Arrival, Budget, Builtin, CertificateKey, Changing, CompareMode, ConfigSource, Connect,
-    Connections, Contender, Content, ContentKind, Cpus, Delay, Demand, Encoding, Expected, KnownBy,
-    Library, Limits, Load, LoadModel, Overload, OwnAnswer, OwnCommand, Pinning, Plan, Protocol,
-    Readiness, References, Replacement, Request, RequestBody, Requests, Resumption, RunningUrl,
-    Search, SentBody, ServedFile, ServerChoice, SlowBody, StopSignal, Stopping, Until, Url,
-    Workload, builtin_plan, goals, parse, trials,
+    Budget, Builtin, CertificateKey, Changing, CompareMode, ConfigSource, Connections, Contender,
+    Content, ContentKind, Cpus, Delay, Demand, Encoding, Expected, KnownBy, Library, Limits,
+    OwnAnswer, OwnCommand, Pinning, Plan, Protocol, Readiness, References, Replacement, Request,
+    RequestBody, Requests, Resumption, RunningUrl, SentBody, ServedFile, ServerChoice, SlowBody,
+    StopSignal, Stopping, Until, Url, Workload, builtin_plan, parse, trials,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
-use proptest::sample::subsequence;
 
 mod client;
+mod loads;
 
 use client::client;
+use loads::loads;
 
 struct Nothing;
 
@@ -90,6 +90,7 @@ fn contender(index: usize) -> impl Strategy<Value = Contender> {
                     },
                     name: format!("c{index}{name}"),
                     limits: rsa.then(|| Limits::several("memory=64M").unwrap()[0]),
+                    action_command: rsa.then(|| "kill -HUP \"$BAKEOFF_PID\"".to_owned()),
                     answers: Vec::new(),
                     server: ServerChoice::Program {
                         server,
@@ -353,116 +354,6 @@ fn demand() -> impl Strategy<Value = Demand> {
         )
 }
 
-fn load(index: u32) -> impl Strategy<Value = Load> {
-    // Clients differ from load to load, so labels do.
-    let clients = (1..1000_u32).prop_map(move |clients| clients * 4 + index);
-    let arrival = prop_oneof![Just(Arrival::Constant), Just(Arrival::Poisson)];
-    let rate = prop_oneof![0.001..1e7, (1..1_000_000_u32).prop_map(f64::from)];
-    // The first load is a closed loop, so that there is a capacity to take a share of.
-    let open = option::of((rate, arrival, option::of(0.01..10.0)));
-    let model = (clients, open).prop_map(move |(clients, open)| match open {
-        Some((rate_per_s, arrival, None)) if index > 0 => LoadModel::Open {
-            rate_per_s,
-            arrival,
-            clients,
-        },
-        Some((_, arrival, Some(capacity_share))) if index > 0 => LoadModel::OpenShare {
-            capacity_share,
-            arrival,
-            clients,
-        },
-        _ => LoadModel::Closed { clients },
-    });
-    let requests = option::of(1..=1_000_000_000_u64);
-    (
-        model,
-        1..=1000_u32,
-        requests,
-        seconds(0),
-        seconds(1),
-        seconds(1),
-        any::<bool>(),
-    )
-        .prop_map(
-            |(model, streams, requests, warmup_s, duration_s, timeout_s, first)| Load {
-                connect: match model {
-                    LoadModel::Closed { .. } if !first => Connect::AsNeeded,
-                    _ => Connect::First,
-                },
-                model,
-                streams,
-                requests,
-                warmup_s: if requests.is_some() { 0.0 } else { warmup_s },
-                duration_s,
-                timeout_s,
-            },
-        )
-}
-
-/// A load whose rate is sought.
-fn sought(index: u32) -> impl Strategy<Value = Load> {
-    let objectives = subsequence(vec!["p99<10ms", "p99.9<1s", "p50<250us"], 0..=2);
-    let errors = subsequence(vec![0.0, 0.001, 0.5, 12.5], 1..=3);
-    let arrival = prop_oneof![Just(Arrival::Constant), Just(Arrival::Poisson)];
-    let shares = (0.0..=0.9_f64, 0.001..=0.5_f64, vec(0.01..=1.0_f64, 0..5));
-    let times = (1_000..=600_000_u64, 0..=600_000_u64, duration(1));
-    (
-        objectives,
-        errors,
-        arrival,
-        shares,
-        times,
-        1..1000_u32,
-        1..=1000_u32,
-    )
-        .prop_map(
-            move |(objectives, errors, arrival, shares, times, clients, streams)| {
-                let objectives: Vec<_> = objectives.iter().map(|it| it.parse().unwrap()).collect();
-                let (exceed, width, curve) = shares;
-                let (trial_ms, confirm_ms, budget) = times;
-                let trial = Duration::from_millis(trial_ms);
-                let search = Search {
-                    goals: goals(&objectives, &errors),
-                    arrival,
-                    clients: clients * 4 + index,
-                    sum: trial * 6,
-                    exceed,
-                    width,
-                    budget,
-                    confirm: Duration::from_millis(confirm_ms),
-                    curve,
-                };
-                Load {
-                    streams,
-                    ..Load::sought(search, trial, Duration::from_millis(confirm_ms))
-                }
-            },
-        )
-}
-
-/// An overload number `index`, which differs from the others in its clients.
-fn beyond(index: u32) -> impl Strategy<Value = Load> {
-    let between = vec(0.05..20.0_f64, 1..9);
-    (
-        between,
-        option::of(0.001..1e6_f64),
-        1..100_u32,
-        4_000..600_000_u64,
-    )
-        .prop_map(move |(between, capacity_per_s, rungs, step_ms)| {
-            let overload = Overload {
-                steps: std::iter::once(0.5).chain(between).chain([0.9]).collect(),
-                capacity_per_s,
-                arrival: Arrival::Poisson,
-                clients: 10 + index,
-                ladder: (1..rungs % 8).map(|rung| rung * 7).collect(),
-                rung: Duration::from_millis(step_ms),
-            };
-            let step = Duration::from_millis(step_ms);
-            Load::beyond(overload, step, step / 20)
-        })
-}
-
 /// All contenders; the answers of the last are to this workload.
 fn all((mut all, own): (Vec<Contender>, Option<Contender>), workload: &str) -> Vec<Contender> {
     all.extend(own);
@@ -470,14 +361,6 @@ fn all((mut all, own): (Vec<Contender>, Option<Contender>), workload: &str) -> V
         workload.clone_into(&mut answer.workload);
     }
     all
-}
-
-/// Loads, or searches or overloads in their place.
-fn loads() -> impl Strategy<Value = Vec<Load>> {
-    let loads = (1..4_u32).prop_flat_map(|n| (0..n).map(load).collect::<Vec<_>>());
-    let searches = (1..3_u32).prop_flat_map(|n| (0..n).map(sought).collect::<Vec<_>>());
-    let overloads = (1..3_u32).prop_flat_map(|n| (0..n).map(beyond).collect::<Vec<_>>());
-    prop_oneof![3 => loads, 1 => searches, 1 => overloads]
 }
 
 fn plan() -> impl Strategy<Value = Plan> {

@@ -36,7 +36,7 @@ pub fn load_csv(result: &LoadResult) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_plan::{Connect, Load, LoadModel};
+    use bakeoff_plan::{Load, LoadModel};
     use bakeoff_record::Interval;
 
     use super::*;
@@ -44,13 +44,8 @@ mod tests {
     #[test]
     fn tenths_are_joined_to_seconds() {
         let load = Load {
-            model: LoadModel::Closed { clients: 1 },
-            connect: Connect::First,
-            streams: 1,
-            requests: None,
-            warmup_s: 0.0,
-            duration_s: 1.5,
             timeout_s: 1.0,
+            ..Load::new(LoadModel::Closed { clients: 1 }, 1.5)
         };
         let mut result = LoadResult::empty(load, 1.5);
         for part in 0..15_u64 {

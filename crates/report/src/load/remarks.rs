@@ -133,7 +133,7 @@ pub(super) fn shortened(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_plan::{Connect, Load, LoadModel};
+    use bakeoff_plan::{Load, LoadModel};
     use bakeoff_record::{AddressUse, Interrupted, Said};
 
     use super::*;
@@ -141,13 +141,8 @@ mod tests {
 
     fn empty(measured_s: f64, warmup_s: f64) -> LoadResult {
         let load = Load {
-            model: LoadModel::Closed { clients: 1 },
-            streams: 1,
-            requests: None,
             warmup_s,
-            duration_s: 10.0,
-            timeout_s: 10.0,
-            connect: Connect::First,
+            ..Load::new(LoadModel::Closed { clients: 1 }, 10.0)
         };
         let mut result = LoadResult::empty(load, measured_s);
         (result.requests.ok, result.requests.completed) = (4, 4);

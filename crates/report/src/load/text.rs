@@ -570,6 +570,7 @@ mod tests {
             duration_s: 1.0,
             timeout_s: 1.0,
             connect: Connect::First,
+            actions: None,
         };
         let mut result = LoadResult::empty(load, 1.0);
         let mut check = |shape, expected: &str| {

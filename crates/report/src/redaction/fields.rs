@@ -100,9 +100,13 @@ fn of_contender(contender: &mut Contender, see: &mut See<'_>) {
         user,
         // Digests.
         limits: _,
+        action_command,
         answers: _,
     } = contender;
     see(Field::Name, name);
+    action_command
+        .iter_mut()
+        .for_each(|it| see(Field::Prose, it));
     user.iter_mut().for_each(|user| see(Field::Name, user));
     match server {
         ServerChoice::Program {
@@ -327,9 +331,12 @@ fn of_trial(trial: &mut TrialRecord, see: &mut See<'_>) {
         usage: _,
         origin: _,
         answers,
+        actions,
         work,
     } = trial;
     see(Field::Name, contender);
+    let failed = actions.iter_mut().filter_map(|it| it.failed.as_mut());
+    failed.for_each(|it| see(Field::Prose, it));
     see(Field::Name, workload);
     of_end(end, see);
     server.iter_mut().for_each(|it| of_server(it, see));

@@ -453,7 +453,6 @@ fn trials(cells: &[Cell<'_>]) -> TrialCounts {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_plan::Connect;
 
     use super::*;
 
@@ -474,13 +473,8 @@ mod tests {
                 clients: 50,
             };
             let one = Load {
-                model,
-                streams: 1,
-                requests: None,
                 warmup_s: 1.0,
-                duration_s: 5.0,
-                timeout_s: 10.0,
-                connect: Connect::First,
+                ..Load::new(model, 5.0)
             };
             let facts = load(one.label(), &one);
             let title = format!("{text} of the slowest contender's capacity, Poisson, 50 clients");

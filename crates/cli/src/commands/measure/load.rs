@@ -207,13 +207,11 @@ pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
         target,
         exchanges,
         load: Load {
-            model,
             connect,
             streams: flags.way.streams,
-            requests: None,
             warmup_s: amount.warmup.as_secs_f64(),
-            duration_s: duration.as_secs_f64(),
             timeout_s: amount.timeout.as_secs_f64(),
+            ..Load::new(model, duration.as_secs_f64())
         },
         shape: shape(flags),
         count: amount.requests,

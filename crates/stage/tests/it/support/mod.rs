@@ -156,6 +156,7 @@ pub(crate) fn contender(server: &str, config: ConfigSource) -> Contender {
         replacements: Vec::new(),
         user: None,
         limits: None,
+        action_command: None,
         answers: Vec::new(),
     }
 }

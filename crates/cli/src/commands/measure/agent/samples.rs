@@ -70,7 +70,7 @@ fn thinned(mut usage: Usage, bytes_max: usize) -> Option<Usage> {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_plan::{Connect, LoadModel};
+    use bakeoff_plan::LoadModel;
     use bakeoff_record::{CpuShares, HostTick};
 
     use super::*;
@@ -78,13 +78,8 @@ mod tests {
     #[test]
     fn a_long_load_has_longer_periods() {
         let load = |duration_s| Load {
-            model: LoadModel::Closed { clients: 1 },
-            connect: Connect::First,
-            streams: 1,
-            requests: None,
-            warmup_s: 0.0,
-            duration_s,
             timeout_s: 0.0,
+            ..Load::new(LoadModel::Closed { clients: 1 }, duration_s)
         };
         assert_eq!(period(&load(60.0)), PERIOD);
         assert_eq!(period(&load(3600.0)), Duration::from_secs(3));

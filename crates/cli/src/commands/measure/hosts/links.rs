@@ -6,7 +6,7 @@ use bakeoff_load::{
     BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Pacing, Request, Speaking,
     Target, Threads,
 };
-use bakeoff_plan::{Connect, LoadModel, RateShape};
+use bakeoff_plan::{LoadModel, RateShape};
 use bakeoff_record::{LinkFacts, LoadResult, ThreadUsage, When};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -263,13 +263,8 @@ fn spec(server: SocketAddr, clients: u32, duration_s: f64) -> anyhow::Result<Loa
         speaking: Speaking::H1 { tls: None },
         exchanges: vec![exchange],
         load: bakeoff_plan::Load {
-            model: LoadModel::Closed { clients },
-            connect: Connect::First,
-            streams: 1,
-            requests: None,
             warmup_s: WARMUP_S,
-            duration_s,
-            timeout_s: 10.0,
+            ..bakeoff_plan::Load::new(LoadModel::Closed { clients }, duration_s)
         },
         shape: RateShape::Level,
         count: None,

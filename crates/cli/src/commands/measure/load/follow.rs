@@ -51,13 +51,9 @@ fn redirect(spec: &LoadSpec, exchange: &Exchange) -> anyhow::Result<Option<Said>
     let once = LoadSpec {
         exchanges: vec![exchange.clone()],
         load: Load {
-            model: LoadModel::Closed { clients: 1 },
             connect: Connect::AsNeeded,
-            streams: 1,
-            requests: None,
-            warmup_s: 0.0,
-            duration_s: ASKED_S_MAX,
             timeout_s: spec.load.timeout_s.min(ASKED_S_MAX),
+            ..Load::new(LoadModel::Closed { clients: 1 }, ASKED_S_MAX)
         },
         shape: RateShape::Level,
         count: Some(1),

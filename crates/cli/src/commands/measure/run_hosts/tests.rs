@@ -1,5 +1,5 @@
 use bakeoff_hosts::Cause;
-use bakeoff_plan::{Connect, Load, LoadModel};
+use bakeoff_plan::{Load, LoadModel};
 use bakeoff_record::{HostTick, Role, TreeUsage};
 
 use super::*;
@@ -34,13 +34,8 @@ fn why_an_agent_refused_is_kept_with_the_lost_host() {
 /// What a generator of this name measured and sampled.
 fn part(host: &str) -> HostPart {
     let load = Load {
-        model: LoadModel::Closed { clients: 2 },
-        connect: Connect::First,
-        streams: 1,
-        requests: None,
-        warmup_s: 0.0,
-        duration_s: 1.0,
         timeout_s: 1.0,
+        ..Load::new(LoadModel::Closed { clients: 2 }, 1.0)
     };
     let engine = TreeUsage {
         role: Role::Engine,

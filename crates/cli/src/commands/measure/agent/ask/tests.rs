@@ -7,7 +7,7 @@ use bakeoff_load::{
     BodyCheck, ConnectionUse, Exchange, ExpectedStatus, Order, Pacing, Request, Speaking, Threads,
     TlsSettings, TlsVersions, Trust, Waiting,
 };
-use bakeoff_plan::{Builtin, Connect, LoadModel, ProxyVersion, RateShape};
+use bakeoff_plan::{Builtin, LoadModel, ProxyVersion, RateShape};
 
 use super::*;
 
@@ -39,13 +39,10 @@ fn spec(speaking: Speaking) -> LoadSpec {
         speaking,
         exchanges: vec![exchange("one"), exchange("two")],
         load: bakeoff_plan::Load {
-            model: LoadModel::Closed { clients: 9 },
-            connect: Connect::First,
             streams: 2,
-            requests: None,
             warmup_s: 0.5,
-            duration_s: 1.5,
             timeout_s: 2.5,
+            ..bakeoff_plan::Load::new(LoadModel::Closed { clients: 9 }, 1.5)
         },
         shape: RateShape::Ramp { to_per_s: 0.1 },
         count: Some(7),
