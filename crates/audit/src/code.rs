@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use bakeoff_stats::Number;
 
-use crate::named::named;
+use bakeoff_plan::named;
 
 /// The checks: what each is about, its name, its requirement and the numbers that it guards.
 macro_rules! codes {

@@ -14,8 +14,8 @@ use crate::cell::JudgedCell;
 use crate::check::Weakness;
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence};
 use crate::more::ROUNDS_PROPOSED_MAX;
-use crate::named::named;
 use crate::sentence;
+use bakeoff_plan::named;
 
 /// A sentence that holds over several cells.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]

@@ -31,7 +31,7 @@ pub use within::{compare_contenders, fits};
 
 use crate::cell::JudgedCell;
 use crate::conclusion::PairKey;
-use crate::named::named;
+use bakeoff_plan::named;
 
 /// Most that a gate may allow: a number that is 100 times as bad.
 const GATE_MOST: f64 = 100.0;

@@ -31,7 +31,6 @@ mod judge;
 mod judged;
 mod load;
 mod more;
-mod named;
 pub mod overload;
 mod page;
 pub mod published;

@@ -28,7 +28,7 @@ use recovery::NotRecovered;
 use serde::Serialize;
 
 pub use crate::ended::WorkersEnded;
-use crate::named::named;
+use bakeoff_plan::named;
 pub use ladder::{Ladder, Rung, judge_ladder};
 pub use recovery::{Recoveries, Recovery};
 pub use rounds::{Beyond, ClassSeen, Spread, judge_rounds};

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::check::{Check, Level};
 use crate::code::Code;
-use crate::named::named;
+use bakeoff_plan::named;
 
 named! {
     /// Whether a number can be believed.

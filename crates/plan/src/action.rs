@@ -13,53 +13,30 @@ const TIMES_MAX: u32 = 100;
 /// From one action to the next.
 const EVERY: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(60);
 
-/// What is done.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Action {
-    /// Nothing: the control, which shows what is lost without any action.
-    None,
-    /// The server reads its configuration again.
-    Reload,
-    /// Another process of the server takes over, as for a new version.
-    Upgrade,
-    /// The server takes up another certificate.
-    Certificate,
-    /// One of its worker processes is killed.
-    KillWorker,
-    /// The upstream ends and begins again.
-    UpstreamRestart,
-    /// The upstream answers half a second late for a second.
-    UpstreamSlow,
+crate::named! {
+    /// What is done.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Action {
+        /// Nothing: the control, which shows what is lost without any action.
+        None = "none",
+        /// The server reads its configuration again.
+        Reload = "reload",
+        /// Another process of the server takes over, as for a new version.
+        Upgrade = "upgrade",
+        /// The server takes up another certificate.
+        Certificate = "certificate",
+        /// One of its worker processes is killed.
+        KillWorker = "kill-worker",
+        /// The upstream ends and begins again.
+        UpstreamRestart = "upstream-restart",
+        /// The upstream answers half a second late for a second.
+        UpstreamSlow = "upstream-slow",
+    }
 }
 
 impl Action {
-    /// Every action, in the order of tables.
-    pub const ALL: [Self; 7] = [
-        Self::None,
-        Self::Reload,
-        Self::Upgrade,
-        Self::Certificate,
-        Self::KillWorker,
-        Self::UpstreamRestart,
-        Self::UpstreamSlow,
-    ];
-
-    /// As plans, flags and output formats write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Reload => "reload",
-            Self::Upgrade => "upgrade",
-            Self::Certificate => "certificate",
-            Self::KillWorker => "kill-worker",
-            Self::UpstreamRestart => "upstream-restart",
-            Self::UpstreamSlow => "upstream-slow",
-        }
-    }
-
     /// Whether it is done to the upstream, which only a proxied workload has.
     pub fn is_of_upstream(self) -> bool {
         matches!(self, Self::UpstreamRestart | Self::UpstreamSlow)

@@ -5,42 +5,24 @@ use std::fmt;
 /// What stands between a contender's name and that of a change.
 const MARK: char = '+';
 
-/// A resource that is changed. The rate should follow where that resource limits it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
-    /// The server has a worker more.
-    WorkerMore,
-    /// The server has a processor less.
-    ProcessorLess,
-    /// Bodies are half as long.
-    HalfBody,
-    /// The upstream does nothing but answer.
-    NullOrigin,
-    /// The load engine has a thread more, on a processor of its own.
-    EngineThreadMore,
+crate::named! {
+    /// A resource that is changed. The rate should follow where that resource limits it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Change {
+        /// The server has a worker more.
+        WorkerMore = "worker-more",
+        /// The server has a processor less.
+        ProcessorLess = "processor-less",
+        /// Bodies are half as long.
+        HalfBody = "half-body",
+        /// The upstream does nothing but answer.
+        NullOrigin = "null-origin",
+        /// The load engine has a thread more, on a processor of its own.
+        EngineThreadMore = "engine-thread-more",
+    }
 }
 
 impl Change {
-    /// Every change.
-    pub const ALL: [Self; 5] = [
-        Self::WorkerMore,
-        Self::ProcessorLess,
-        Self::HalfBody,
-        Self::NullOrigin,
-        Self::EngineThreadMore,
-    ];
-
-    /// The name used in records and in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::WorkerMore => "worker-more",
-            Self::ProcessorLess => "processor-less",
-            Self::HalfBody => "half-body",
-            Self::NullOrigin => "null-origin",
-            Self::EngineThreadMore => "engine-thread-more",
-        }
-    }
-
     /// Whether the rate should rise if that resource limits it; else it should fall.
     pub fn should_raise(self) -> bool {
         self != Self::ProcessorLess

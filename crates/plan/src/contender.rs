@@ -175,32 +175,24 @@ impl Default for Stopping {
     }
 }
 
-/// A signal that asks a process to end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum StopSignal {
-    /// SIGTERM.
-    #[default]
-    Term,
-    /// SIGINT, as Ctrl-C sends it.
-    Int,
-    /// SIGQUIT.
-    Quit,
-    /// SIGHUP.
-    Hup,
-}
-
-impl StopSignal {
-    /// Its name without `SIG`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Term => "TERM",
-            Self::Int => "INT",
-            Self::Quit => "QUIT",
-            Self::Hup => "HUP",
-        }
+crate::named! {
+    /// A signal that asks a process to end.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "UPPERCASE")]
+    pub enum StopSignal {
+        /// SIGTERM.
+        #[default]
+        Term = "TERM",
+        /// SIGINT, as Ctrl-C sends it.
+        Int = "INT",
+        /// SIGQUIT.
+        Quit = "QUIT",
+        /// SIGHUP.
+        Hup = "HUP",
     }
 }
+
+impl StopSignal {}
 
 /// A URL that is answered already.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -87,26 +87,20 @@ const ROUNDS_A_SPARE: u32 = 2;
 /// was said.
 const SPARE_MOST: u32 = 5;
 
-/// What a difference in the work of two contenders does to their comparison.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CompareMode {
-    /// It is named beside the comparison, as a possible cause.
-    #[default]
-    AsConfigured,
-    /// Contenders whose work is not equal are not ranked.
-    EqualWork,
-}
-
-impl CompareMode {
-    /// As plans write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AsConfigured => "as-configured",
-            Self::EqualWork => "equal-work",
-        }
+crate::named! {
+    /// What a difference in the work of two contenders does to their comparison.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum CompareMode {
+        /// It is named beside the comparison, as a possible cause.
+        #[default]
+        AsConfigured = "as-configured",
+        /// Contenders whose work is not equal are not ranked.
+        EqualWork = "equal-work",
     }
 }
+
+impl CompareMode {}
 
 /// What is measured beside the contenders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

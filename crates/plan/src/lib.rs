@@ -8,6 +8,8 @@
 //!
 //! A pure crate: it reads no files and no clock. Text goes in, and ready values come out.
 
+mod named;
+
 mod change;
 mod changes;
 mod client;

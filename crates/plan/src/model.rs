@@ -111,38 +111,26 @@ pub struct Workload {
     pub notes: Vec<String>,
 }
 
-/// How requests travel to a server.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Protocol {
-    /// HTTP/1.1 in the clear.
-    #[default]
-    H1,
-    /// HTTP/1.1 over TLS.
-    H1Tls,
-    /// HTTP/2 over TLS, agreed on by ALPN.
-    H2,
-    /// HTTP/2 in the clear, by prior knowledge.
-    H2c,
-    /// HTTP/3 over QUIC, by prior knowledge.
-    H3,
+crate::named! {
+    /// How requests travel to a server.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Protocol {
+        /// HTTP/1.1 in the clear.
+        #[default]
+        H1 = "h1",
+        /// HTTP/1.1 over TLS.
+        H1Tls = "h1-tls",
+        /// HTTP/2 over TLS, agreed on by ALPN.
+        H2 = "h2",
+        /// HTTP/2 in the clear, by prior knowledge.
+        H2c = "h2c",
+        /// HTTP/3 over QUIC, by prior knowledge.
+        H3 = "h3",
+    }
 }
 
 impl Protocol {
-    /// Every protocol, in the order of messages.
-    pub const ALL: [Self; 5] = [Self::H1, Self::H1Tls, Self::H2, Self::H2c, Self::H3];
-
-    /// As plans write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::H1 => "h1",
-            Self::H1Tls => "h1-tls",
-            Self::H2 => "h2",
-            Self::H2c => "h2c",
-            Self::H3 => "h3",
-        }
-    }
-
     /// Whether it travels inside TLS; QUIC has it within.
     pub fn is_secure(self) -> bool {
         matches!(self, Self::H1Tls | Self::H2 | Self::H3)
@@ -236,14 +224,16 @@ pub struct Load {
     pub actions: Option<Actions>,
 }
 
-/// When the connections of a load are opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Connect {
-    /// All of them before the load begins.
-    First,
-    /// With the first requests, so that setting them up is part of the load.
-    AsNeeded,
+crate::named! {
+    /// When the connections of a load are opened.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Connect {
+        /// All of them before the load begins.
+        First = "first",
+        /// With the first requests, so that setting them up is part of the load.
+        AsNeeded = "as-needed",
+    }
 }
 
 impl Connect {
@@ -255,14 +245,6 @@ impl Connect {
             // More clients come as answers take longer.
             LoadModel::Overload(_) => Self::AsNeeded,
             _ => Self::First,
-        }
-    }
-
-    /// As plans and flags write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::First => "first",
-            Self::AsNeeded => "as-needed",
         }
     }
 }

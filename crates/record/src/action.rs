@@ -78,32 +78,19 @@ pub struct Lost {
     pub requests: u64,
 }
 
-/// Where a request was that got lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LostAt {
-    /// Due before the action, and ended before it.
-    Before,
-    /// Sent before the action, and ended after it.
-    InFlight,
-    /// Sent after the action on a connection that had carried others.
-    Kept,
-    /// The first of its connection, after the action, or without any connection.
-    New,
-}
-
-impl LostAt {
-    /// Every place, in the order of tables.
-    pub const ALL: [Self; 4] = [Self::Before, Self::InFlight, Self::Kept, Self::New];
-
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Before => "before",
-            Self::InFlight => "in_flight",
-            Self::Kept => "kept",
-            Self::New => "new",
-        }
+bakeoff_plan::named! {
+    /// Where a request was that got lost.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum LostAt {
+        /// Due before the action, and ended before it.
+        Before = "before",
+        /// Sent before the action, and ended after it.
+        InFlight = "in_flight",
+        /// Sent after the action on a connection that had carried others.
+        Kept = "kept",
+        /// The first of its connection, after the action, or without any connection.
+        New = "new",
     }
 }
 

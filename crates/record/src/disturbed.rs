@@ -27,36 +27,27 @@ const EDGE_SLACK_S: f64 = 0.25;
 /// By how many processors the trees may use more than the host, where only the clocks differ.
 const CLOCK_ERROR_CPUS: f64 = 0.05;
 
-/// What can disturb a trial.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Disturbance {
-    /// Programs that do not belong to the trial had processors.
-    OtherLoad,
-    /// The hypervisor gave processors to others.
-    Steal,
-    /// A quota of CPU time held programs back.
-    Throttled,
-    /// A thread of the engine wanted a processor and had none.
-    EngineKept,
-    /// The yardstick's rate in this block was another than in the others.
-    Drift,
+bakeoff_plan::named! {
+    /// What can disturb a trial.
+    #[derive(
+        Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, Deserialize,
+    )]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Disturbance {
+        /// Programs that do not belong to the trial had processors.
+        OtherLoad = "other-load",
+        /// The hypervisor gave processors to others.
+        Steal = "steal",
+        /// A quota of CPU time held programs back.
+        Throttled = "throttled",
+        /// A thread of the engine wanted a processor and had none.
+        EngineKept = "engine-kept",
+        /// The yardstick's rate in this block was another than in the others.
+        Drift = "drift",
+    }
 }
 
 impl Disturbance {
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OtherLoad => "other-load",
-            Self::Steal => "steal",
-            Self::Throttled => "throttled",
-            Self::EngineKept => "engine-kept",
-            Self::Drift => "drift",
-        }
-    }
-
     /// What there is most of; `None` of none. Of several as many, the one that came last.
     pub fn most_of(all: &[Self]) -> Option<Self> {
         let times = |what: &Self| all.iter().filter(|one| *one == what).count();

@@ -2,83 +2,47 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a request ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[repr(u8)]
-pub enum Outcome {
-    /// Whole response, expected status, body right as far as it was checked.
-    Ok,
-    /// Whole response with another status than expected.
-    Status,
-    /// The connection was refused.
-    Refused,
-    /// No connection within the timeout.
-    ConnectTimeout,
-    /// Connected and sent, but no whole response within the timeout.
-    Timeout,
-    /// The peer reset the connection.
-    Reset,
-    /// The peer closed the connection before the first byte of the response.
-    ClosedEarly,
-    /// The peer closed the connection inside the response.
-    Truncated,
-    /// More bytes than the response announced.
-    TooLong,
-    /// Whole response with the expected status and another body than expected.
-    WrongBody,
-    /// The TLS handshake or a TLS record failed.
-    Tls,
-    /// The response broke the protocol.
-    Protocol,
-    /// The peer refused the stream (HTTP/2, HTTP/3) without working on it.
-    RefusedStream,
-    /// The engine could not send: no file, port or memory left on this side.
-    Local,
+bakeoff_plan::named! {
+    /// How a request ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[repr(u8)]
+    pub enum Outcome {
+        /// Whole response, expected status, body right as far as it was checked.
+        Ok = "ok",
+        /// Whole response with another status than expected.
+        Status = "status",
+        /// The connection was refused.
+        Refused = "refused",
+        /// No connection within the timeout.
+        ConnectTimeout = "connect_timeout",
+        /// Connected and sent, but no whole response within the timeout.
+        Timeout = "timeout",
+        /// The peer reset the connection.
+        Reset = "reset",
+        /// The peer closed the connection before the first byte of the response.
+        ClosedEarly = "closed_early",
+        /// The peer closed the connection inside the response.
+        Truncated = "truncated",
+        /// More bytes than the response announced.
+        TooLong = "too_long",
+        /// Whole response with the expected status and another body than expected.
+        WrongBody = "wrong_body",
+        /// The TLS handshake or a TLS record failed.
+        Tls = "tls",
+        /// The response broke the protocol.
+        Protocol = "protocol",
+        /// The peer refused the stream (HTTP/2, HTTP/3) without working on it.
+        RefusedStream = "refused_stream",
+        /// The engine could not send: no file, port or memory left on this side.
+        Local = "local",
+    }
 }
 
 impl Outcome {
-    /// Every outcome, in the order of tables.
-    pub const ALL: [Self; 14] = [
-        Self::Ok,
-        Self::Status,
-        Self::Refused,
-        Self::ConnectTimeout,
-        Self::Timeout,
-        Self::Reset,
-        Self::ClosedEarly,
-        Self::Truncated,
-        Self::TooLong,
-        Self::WrongBody,
-        Self::Tls,
-        Self::Protocol,
-        Self::RefusedStream,
-        Self::Local,
-    ];
-
     /// Whether it was given up: how long it would have taken is not known.
     pub fn is_timeout(self) -> bool {
         matches!(self, Self::ConnectTimeout | Self::Timeout)
-    }
-
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Status => "status",
-            Self::Refused => "refused",
-            Self::ConnectTimeout => "connect_timeout",
-            Self::Timeout => "timeout",
-            Self::Reset => "reset",
-            Self::ClosedEarly => "closed_early",
-            Self::Truncated => "truncated",
-            Self::TooLong => "too_long",
-            Self::WrongBody => "wrong_body",
-            Self::Tls => "tls",
-            Self::Protocol => "protocol",
-            Self::RefusedStream => "refused_stream",
-            Self::Local => "local",
-        }
     }
 }
 

@@ -58,43 +58,31 @@ pub struct EarlyData {
     pub sent_again: u64,
 }
 
-/// Why a QUIC connection ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CloseKind {
-    /// Nothing was received for too long.
-    Idle,
-    /// The handshake did not end in time.
-    Timeout,
-    /// The server closed it with a code of QUIC's or an alert of TLS.
-    Transport,
-    /// The server closed it with a code of HTTP/3.
-    Application,
-    /// The server said that it does not know the connection.
-    StatelessReset,
-    /// No version of QUIC is spoken by both sides.
-    Version,
-    /// Nobody listens on the server's port, or no way leads there.
-    Unreachable,
-    /// This side closed it, because the server broke a rule.
-    Local,
-}
-
-impl CloseKind {
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Timeout => "timeout",
-            Self::Transport => "transport",
-            Self::Application => "application",
-            Self::StatelessReset => "stateless_reset",
-            Self::Version => "version",
-            Self::Unreachable => "unreachable",
-            Self::Local => "local",
-        }
+bakeoff_plan::named! {
+    /// Why a QUIC connection ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum CloseKind {
+        /// Nothing was received for too long.
+        Idle = "idle",
+        /// The handshake did not end in time.
+        Timeout = "timeout",
+        /// The server closed it with a code of QUIC's or an alert of TLS.
+        Transport = "transport",
+        /// The server closed it with a code of HTTP/3.
+        Application = "application",
+        /// The server said that it does not know the connection.
+        StatelessReset = "stateless_reset",
+        /// No version of QUIC is spoken by both sides.
+        Version = "version",
+        /// Nobody listens on the server's port, or no way leads there.
+        Unreachable = "unreachable",
+        /// This side closed it, because the server broke a rule.
+        Local = "local",
     }
 }
+
+impl CloseKind {}
 
 impl QuicLedger {
     /// Adds what another thread counted.

@@ -247,46 +247,33 @@ impl TrialEnd {
     }
 }
 
-/// Steps of a trial, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Step {
-    /// Files, ports and configuration.
-    Prepare,
-    /// The upstream.
-    Origin,
-    /// The server's own check of its configuration.
-    CheckConfig,
-    /// Time from start to the right answer.
-    Start,
-    /// A few requests, to find out what the server does for an answer.
-    Observe,
-    /// Load that is not measured.
-    WarmUp,
-    /// The window.
-    Measure,
-    /// The answer compared once more.
-    CheckAgain,
-    /// Time from the request to stop until all its processes are gone.
-    Stop,
-}
-
-impl Step {
-    /// The name in records and reports, such as `check-config`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Prepare => "prepare",
-            Self::Origin => "origin",
-            Self::CheckConfig => "check-config",
-            Self::Start => "start",
-            Self::Observe => "observe",
-            Self::WarmUp => "warm-up",
-            Self::Measure => "measure",
-            Self::CheckAgain => "check-again",
-            Self::Stop => "stop",
-        }
+bakeoff_plan::named! {
+    /// Steps of a trial, in order.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Step {
+        /// Files, ports and configuration.
+        Prepare = "prepare",
+        /// The upstream.
+        Origin = "origin",
+        /// The server's own check of its configuration.
+        CheckConfig = "check-config",
+        /// Time from start to the right answer.
+        Start = "start",
+        /// A few requests, to find out what the server does for an answer.
+        Observe = "observe",
+        /// Load that is not measured.
+        WarmUp = "warm-up",
+        /// The window.
+        Measure = "measure",
+        /// The answer compared once more.
+        CheckAgain = "check-again",
+        /// Time from the request to stop until all its processes are gone.
+        Stop = "stop",
     }
 }
+
+impl Step {}
 
 /// The server as it ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -476,25 +463,19 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// The side of the window on which something was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum When {
-    /// Before it.
-    Before,
-    /// After it.
-    After,
-}
-
-impl When {
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Before => "before",
-            Self::After => "after",
-        }
+bakeoff_plan::named! {
+    /// The side of the window on which something was done.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum When {
+        /// Before it.
+        Before = "before",
+        /// After it.
+        After = "after",
     }
 }
+
+impl When {}
 
 /// One answer fetched outside the window and compared.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]

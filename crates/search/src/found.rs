@@ -21,53 +21,38 @@ use crate::unseen::unseen;
 /// Share of the yardstick's rate from which on it was no ceiling.
 const BEYOND: f64 = 1.1;
 
-/// Why a result is not a pair of bounds as near as was asked for (method R28).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Irregular {
-    /// The load engine, and not the server, is what ends above the lower bound, or may be.
-    GeneratorLimited,
-    /// The connections of the load, and not the server, are what ends above the lower bound.
-    ConnectionsTaken,
-    /// No rate meets the goal, however low.
-    NoLower,
-    /// Longer trials missed it at every rate that they tried, below the lower bound too.
-    NotConfirmed,
-    /// The trials that meet it are too short to show the failures of higher rates.
-    TooFewRequests,
-    /// Every rate that was tried meets it.
-    NoUpper,
-    /// A rate above one that misses it meets it.
-    Inversion,
-    /// Trials at or below the lower bound missed it, and were set aside as disturbed.
-    SetAsideMissed,
-    /// Time or trials were used up before the bounds were near enough, or before longer trials
-    /// confirmed the lower one.
-    Budget,
-    /// The search was stopped, or the contender ceased to run; it can go on.
-    Unfinished,
-    /// The contender came to no trial at a rate, or gave no right answer.
-    Failed,
-}
-
-impl Irregular {
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::GeneratorLimited => "generator-limited",
-            Self::ConnectionsTaken => "connections-taken",
-            Self::NoLower => "no-lower",
-            Self::NotConfirmed => "not-confirmed",
-            Self::TooFewRequests => "too-few-requests",
-            Self::NoUpper => "no-upper",
-            Self::Inversion => "inversion",
-            Self::SetAsideMissed => "set-aside-missed",
-            Self::Budget => "budget",
-            Self::Unfinished => "unfinished",
-            Self::Failed => "failed",
-        }
+bakeoff_plan::named! {
+    /// Why a result is not a pair of bounds as near as was asked for (method R28).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Irregular {
+        /// The load engine, and not the server, is what ends above the lower bound, or may be.
+        GeneratorLimited = "generator-limited",
+        /// The connections of the load, and not the server, are what ends above the lower bound.
+        ConnectionsTaken = "connections-taken",
+        /// No rate meets the goal, however low.
+        NoLower = "no-lower",
+        /// Longer trials missed it at every rate that they tried, below the lower bound too.
+        NotConfirmed = "not-confirmed",
+        /// The trials that meet it are too short to show the failures of higher rates.
+        TooFewRequests = "too-few-requests",
+        /// Every rate that was tried meets it.
+        NoUpper = "no-upper",
+        /// A rate above one that misses it meets it.
+        Inversion = "inversion",
+        /// Trials at or below the lower bound missed it, and were set aside as disturbed.
+        SetAsideMissed = "set-aside-missed",
+        /// Time or trials were used up before the bounds were near enough, or before longer trials
+        /// confirmed the lower one.
+        Budget = "budget",
+        /// The search was stopped, or the contender ceased to run; it can go on.
+        Unfinished = "unfinished",
+        /// The contender came to no trial at a rate, or gave no right answer.
+        Failed = "failed",
     }
 }
+
+impl Irregular {}
 
 /// What was found for one goal.
 #[derive(Debug, Clone, PartialEq)]

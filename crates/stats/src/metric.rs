@@ -11,101 +11,81 @@ use serde::Serialize;
 
 use crate::usage::{memory_peak, server_tree};
 
-/// What is taken from a trial. Latencies are of `ok` responses, from the intended send time; a
-/// percentile counts what had no end too, and there is none where that could move it.
-///
-/// The variants are in the order of their names, in which JSON has them.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-#[schemars(description = "What two contenders are compared by.")]
-pub enum Metric {
-    /// Mean number of processors that the server's tree kept busy.
-    #[schemars(skip)]
-    CpuCores,
-    /// CPU time of the server for each request; less is better.
-    CpuNsPerRequest,
-    /// Share of the requests that ended in the window and did not come out `ok`, 0 to 1; in an
-    /// open loop of the requests due.
-    #[schemars(skip)]
-    ErrorShare,
-    /// Largest latency, ns.
-    #[schemars(skip)]
-    LatencyMaxNs,
-    /// Mean latency, ns.
-    #[schemars(skip)]
-    LatencyMeanNs,
-    /// Smallest latency, ns.
-    #[schemars(skip)]
-    LatencyMinNs,
-    /// Median latency; less is better.
-    LatencyP50Ns,
-    /// 90th percentile of latency; less is better.
-    LatencyP90Ns,
-    /// 95th percentile of latency, ns.
-    #[schemars(skip)]
-    LatencyP95Ns,
-    /// Percentile 99.9 of latency, ns.
-    #[serde(rename = "latency_p99_9_ns")]
-    #[schemars(skip)]
-    LatencyP999Ns,
-    /// 99th percentile of latency; less is better.
-    LatencyP99Ns,
-    /// Largest resident memory of the server; less is better.
-    MemoryPeakBytes,
-    /// Right answers per second; more is better.
-    RatePerS,
-    /// Requests that ended in the window.
-    #[schemars(skip)]
-    Requests,
+bakeoff_plan::named! {
+    /// What is taken from a trial. Latencies are of `ok` responses, from the intended send time; a
+    /// percentile counts what had no end too, and there is none where that could move it.
+    ///
+    /// The variants are in the order of their names, in which JSON has them.
+    #[derive(
+        Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    #[schemars(description = "What two contenders are compared by.")]
+    pub enum Metric {
+        /// Mean number of processors that the server's tree kept busy.
+        #[schemars(skip)]
+        CpuCores = "cpu_cores",
+        /// CPU time of the server for each request; less is better.
+        CpuNsPerRequest = "cpu_ns_per_request",
+        /// Share of the requests that ended in the window and did not come out `ok`, 0 to 1; in an
+        /// open loop of the requests due.
+        #[schemars(skip)]
+        ErrorShare = "error_share",
+        /// Largest latency, ns.
+        #[schemars(skip)]
+        LatencyMaxNs = "latency_max_ns",
+        /// Mean latency, ns.
+        #[schemars(skip)]
+        LatencyMeanNs = "latency_mean_ns",
+        /// Smallest latency, ns.
+        #[schemars(skip)]
+        LatencyMinNs = "latency_min_ns",
+        /// Median latency; less is better.
+        LatencyP50Ns = "latency_p50_ns",
+        /// 90th percentile of latency; less is better.
+        LatencyP90Ns = "latency_p90_ns",
+        /// 95th percentile of latency, ns.
+        #[schemars(skip)]
+        LatencyP95Ns = "latency_p95_ns",
+        /// Percentile 99.9 of latency, ns.
+        #[serde(rename = "latency_p99_9_ns")]
+        #[schemars(skip)]
+        LatencyP999Ns = "latency_p99_9_ns",
+        /// 99th percentile of latency; less is better.
+        LatencyP99Ns = "latency_p99_ns",
+        /// Largest resident memory of the server; less is better.
+        MemoryPeakBytes = "memory_peak_bytes",
+        /// Right answers per second; more is better.
+        RatePerS = "rate_per_s",
+        /// Requests that ended in the window.
+        #[schemars(skip)]
+        Requests = "requests",
+    }
 }
 
-/// A kind of number. What takes away one of them may leave the others standing: an engine that
-/// was late is in the latencies and not in the CPU time of the server.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Number {
-    /// Right answers per second.
-    Rate,
-    /// Latencies.
-    Latency,
-    /// CPU time of the server.
-    Cpu,
-    /// Memory of the server.
-    Memory,
-    /// Requests, outcomes and their shares.
-    Counts,
-}
-
-impl Number {
-    /// Every kind of number, in the order of tables.
-    pub const ALL: [Self; 5] = [
-        Self::Rate,
-        Self::Latency,
-        Self::Cpu,
-        Self::Memory,
-        Self::Counts,
-    ];
-
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Latency => "latency",
-            Self::Cpu => "cpu",
-            Self::Memory => "memory",
-            Self::Counts => "counts",
-        }
+bakeoff_plan::named! {
+    /// A kind of number. What takes away one of them may leave the others standing: an engine that
+    /// was late is in the latencies and not in the CPU time of the server.
+    #[derive(
+        Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Number {
+        /// Right answers per second.
+        Rate = "rate",
+        /// Latencies.
+        Latency = "latency",
+        /// CPU time of the server.
+        Cpu = "cpu",
+        /// Memory of the server.
+        Memory = "memory",
+        /// Requests, outcomes and their shares.
+        Counts = "counts",
     }
 }
 
 /// What a metric is called, and what it is.
 struct Facts {
-    /// In every output format.
-    name: &'static str,
     /// As gates, conditions and the formats of other tools write it.
     short: &'static str,
     /// Inside a sentence.
@@ -115,24 +95,6 @@ struct Facts {
 }
 
 impl Metric {
-    /// Every metric, each once.
-    pub const ALL: [Self; 14] = [
-        Self::CpuCores,
-        Self::CpuNsPerRequest,
-        Self::ErrorShare,
-        Self::LatencyMaxNs,
-        Self::LatencyMeanNs,
-        Self::LatencyMinNs,
-        Self::LatencyP50Ns,
-        Self::LatencyP90Ns,
-        Self::LatencyP95Ns,
-        Self::LatencyP999Ns,
-        Self::LatencyP99Ns,
-        Self::MemoryPeakBytes,
-        Self::RatePerS,
-        Self::Requests,
-    ];
-
     /// What two contenders are compared by, in the order of tables.
     pub const COMPARED: [Self; 6] = [
         Self::RatePerS,
@@ -152,45 +114,31 @@ impl Metric {
     ];
 
     fn facts(self) -> Facts {
-        let of = |number, quantile, name, short, phrase| Facts {
-            name,
+        let of = |number, quantile, short, phrase| Facts {
             short,
             phrase,
             number,
             quantile,
         };
-        let count = |name, short, phrase| of(Number::Counts, None, name, short, phrase);
-        let cpu = |name, short, phrase| of(Number::Cpu, None, name, short, phrase);
-        let latency = |q, name, short, phrase| of(Number::Latency, q, name, short, phrase);
+        let count = |short, phrase| of(Number::Counts, None, short, phrase);
+        let cpu = |short, phrase| of(Number::Cpu, None, short, phrase);
+        let latency = |q, short, phrase| of(Number::Latency, q, short, phrase);
         match self {
-            Self::CpuCores => cpu("cpu_cores", "cores", "processors"),
-            Self::CpuNsPerRequest => cpu("cpu_ns_per_request", "cpu", "CPU time per request"),
-            Self::ErrorShare => count("error_share", "errors", "errors"),
-            Self::LatencyMaxNs => latency(None, "latency_max_ns", "max", "largest latency"),
-            Self::LatencyMeanNs => latency(None, "latency_mean_ns", "mean", "mean latency"),
-            Self::LatencyMinNs => latency(None, "latency_min_ns", "min", "smallest latency"),
-            Self::LatencyP50Ns => latency(Some(0.5), "latency_p50_ns", "p50", "median latency"),
-            Self::LatencyP90Ns => latency(Some(0.9), "latency_p90_ns", "p90", "p90 latency"),
-            Self::LatencyP95Ns => latency(Some(0.95), "latency_p95_ns", "p95", "p95 latency"),
-            Self::LatencyP999Ns => {
-                latency(Some(0.999), "latency_p99_9_ns", "p99.9", "p99.9 latency")
-            }
-            Self::LatencyP99Ns => latency(Some(0.99), "latency_p99_ns", "p99", "p99 latency"),
-            Self::MemoryPeakBytes => of(
-                Number::Memory,
-                None,
-                "memory_peak_bytes",
-                "memory",
-                "memory",
-            ),
-            Self::RatePerS => of(Number::Rate, None, "rate_per_s", "rate", "requests/s"),
-            Self::Requests => count("requests", "requests", "requests"),
+            Self::CpuCores => cpu("cores", "processors"),
+            Self::CpuNsPerRequest => cpu("cpu", "CPU time per request"),
+            Self::ErrorShare => count("errors", "errors"),
+            Self::LatencyMaxNs => latency(None, "max", "largest latency"),
+            Self::LatencyMeanNs => latency(None, "mean", "mean latency"),
+            Self::LatencyMinNs => latency(None, "min", "smallest latency"),
+            Self::LatencyP50Ns => latency(Some(0.5), "p50", "median latency"),
+            Self::LatencyP90Ns => latency(Some(0.9), "p90", "p90 latency"),
+            Self::LatencyP95Ns => latency(Some(0.95), "p95", "p95 latency"),
+            Self::LatencyP999Ns => latency(Some(0.999), "p99.9", "p99.9 latency"),
+            Self::LatencyP99Ns => latency(Some(0.99), "p99", "p99 latency"),
+            Self::MemoryPeakBytes => of(Number::Memory, None, "memory", "memory"),
+            Self::RatePerS => of(Number::Rate, None, "rate", "requests/s"),
+            Self::Requests => count("requests", "requests"),
         }
-    }
-
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        self.facts().name
     }
 
     /// As gates and conditions write it.

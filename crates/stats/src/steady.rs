@@ -30,31 +30,23 @@ pub enum Better {
     Smaller,
 }
 
-/// The class of a series.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Class {
-    /// One level from beginning to end.
-    Flat,
-    /// Worse at first, then one level.
-    WarmUp,
-    /// Better at first, then one level.
-    Slowdown,
-    /// Still changing in the last quarter.
-    NoSteadyState,
-}
-
-impl Class {
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Flat => "flat",
-            Self::WarmUp => "warm-up",
-            Self::Slowdown => "slowdown",
-            Self::NoSteadyState => "no-steady-state",
-        }
+bakeoff_plan::named! {
+    /// The class of a series.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Class {
+        /// One level from beginning to end.
+        Flat = "flat",
+        /// Worse at first, then one level.
+        WarmUp = "warm-up",
+        /// Better at first, then one level.
+        Slowdown = "slowdown",
+        /// Still changing in the last quarter.
+        NoSteadyState = "no-steady-state",
     }
 }
+
+impl Class {}
 
 /// A series cut into segments, and its class.
 #[derive(Debug, Clone, PartialEq, Serialize)]

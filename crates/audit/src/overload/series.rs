@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::ended::{WorkersEnded, workers_ended};
 use crate::limits::ENGINE_BUSY_INVALID;
-use crate::named::named;
+use bakeoff_plan::named;
 
 /// Share of the requests due from which a way to fail is what the server does.
 pub(super) const SHARE: f64 = 0.01;

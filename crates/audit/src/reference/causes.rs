@@ -10,7 +10,7 @@ use crate::limits::{
     BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, LINK_ROOM_SHARE,
     SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
 };
-use crate::named::named;
+use bakeoff_plan::named;
 
 named! {
     /// What can have held a rate down.

@@ -1,6 +1,7 @@
 //! Enums whose variants have names: written once, beside the variant.
 
 /// An enum with `ALL` and `name`, where each variant is followed by its name.
+#[macro_export]
 macro_rules! named {
     ($(#[$about:meta])* pub enum $enum:ident {
         $($(#[$what:meta])* $variant:ident = $name:literal,)+
@@ -23,4 +24,3 @@ macro_rules! named {
         }
     };
 }
-pub(crate) use named;
