@@ -1,12 +1,9 @@
 //! Change tables become loads in which actions are carried out, and back.
 
-use std::time::Duration;
-
 use crate::action::Actions;
 use crate::error::PlanError;
 use crate::file::{ChangeTable, DurationText, PlanFile};
 use crate::model::{Load, LoadModel, Plan};
-use crate::overrides::{Overrides, refuse_flags};
 use crate::rules::{self, Fault};
 use crate::searches::{TableKind, of_tables};
 use crate::source::Source;
@@ -16,25 +13,6 @@ impl Plan {
     /// loads.
     pub fn is_change(&self) -> bool {
         self.loads.iter().any(|load| load.actions.is_some())
-    }
-
-    /// Refuses what a change has no use for: its actions give the window's length.
-    pub(crate) fn refuse_for_changes(&self, overrides: &Overrides) -> Result<(), PlanError> {
-        if !self.is_change() {
-            return Ok(());
-        }
-        let asked = [
-            ("requests", overrides.requests.is_some()),
-            ("duration", overrides.duration.is_some()),
-        ];
-        let problem = "the plan is a change, whose actions say how long its window is";
-        refuse_flags(&asked, problem)
-    }
-
-    /// What is wrong with its actions after flags changed them.
-    pub(crate) fn check_changes(&self) -> Result<(), Fault> {
-        let mut actions = self.loads.iter().filter_map(|load| load.actions.as_ref());
-        actions.try_for_each(|actions| actions.check().map_err(|(_, fault)| fault))
     }
 }
 
@@ -98,7 +76,6 @@ pub(crate) fn change_table(load: &Load) -> Option<ChangeTable> {
     else {
         return None;
     };
-    let seconds = |s: f64| DurationText(Duration::from_nanos((s * 1e9).round() as u64));
     Some(ChangeTable {
         action: actions.action,
         times: actions.times,
@@ -108,7 +85,7 @@ pub(crate) fn change_table(load: &Load) -> Option<ChangeTable> {
         clients,
         streams: load.streams,
         kept: actions.kept,
-        warmup: seconds(load.warmup_s),
-        timeout: seconds(load.timeout_s),
+        warmup: DurationText::of_seconds(load.warmup_s),
+        timeout: DurationText::of_seconds(load.timeout_s),
     })
 }

@@ -2,8 +2,7 @@
 
 use crate::contender::{ConfigSource, Contender, ServerChoice};
 use crate::contenders;
-use crate::error::PlanError;
-use crate::overrides::flag;
+use crate::error::{Place, PlanError};
 use crate::rules::Fault;
 
 /// The contenders that are named, in the plan's order, then those in other versions,
@@ -18,10 +17,11 @@ pub(crate) fn contenders(
         .partition(|name| name.contains('@') && !all.iter().any(|it| it.name == **name));
     let mut added: Vec<Contender> = Vec::new();
     for name in versions {
-        let contender = in_version(&all, name).map_err(|fault| fault.at(flag("contender")))?;
+        let contender =
+            in_version(&all, name).map_err(|fault| fault.at(Place::flag("contender")))?;
         if all.iter().chain(&added).any(|it| it.name == contender.name) {
             return Err(PlanError::Duplicate {
-                place: flag("contender"),
+                place: Place::flag("contender"),
                 what: "contender",
                 name: contender.name,
                 fix: "name each contender once".to_owned(),
@@ -87,7 +87,7 @@ pub(crate) fn named<T>(
 ) -> Result<Vec<T>, PlanError> {
     let known: Vec<String> = all.iter().map(|it| name_of(it).clone()).collect();
     if let Some(name) = names.iter().find(|name| !known.contains(name)) {
-        return Err(PlanError::unknown(flag(what), what, name, known));
+        return Err(PlanError::unknown(Place::flag(what), what, name, known));
     }
     Ok(all
         .into_iter()

@@ -16,6 +16,16 @@ pub struct Place {
     pub position: Option<(usize, usize)>,
 }
 
+impl Place {
+    /// A flag, by its name.
+    pub(crate) fn flag(name: &str) -> Box<Self> {
+        Box::new(Self {
+            source: format!("--{name}"),
+            position: None,
+        })
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.position {

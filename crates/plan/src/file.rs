@@ -218,6 +218,13 @@ pub(crate) struct LoadTable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DurationText(pub(crate) Duration);
 
+impl DurationText {
+    /// Up to a day, seconds as `f64` keep every nanosecond, so rounding gives back what was read.
+    pub(crate) fn of_seconds(seconds: f64) -> Self {
+        Self(Duration::from_nanos((seconds * 1e9).round() as u64))
+    }
+}
+
 impl Serialize for DurationText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&format_duration(self.0))

@@ -60,6 +60,22 @@ pub(crate) fn loads(source: &Source<'_>, tables: &[LoadTable]) -> Result<Vec<Loa
     Ok(loads)
 }
 
+impl Load {
+    /// What is wrong with its search, its overload or its actions: flags may have changed them, and
+    /// of a plan that was stored anything may stand there.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        let span = |s: f64| Duration::try_from_secs_f64(s).unwrap_or(Duration::ZERO);
+        let duration = span(self.duration_s);
+        let checked = match (&self.model, &self.actions) {
+            (LoadModel::Sought(search), _) => search.check(duration),
+            (LoadModel::Overload(overload), _) => overload.check(duration, span(self.timeout_s)),
+            (_, Some(actions)) => actions.check(),
+            (_, None) => Ok(()),
+        };
+        checked.map_err(|(_, fault)| fault)
+    }
+}
+
 /// What contradicts each other in an open loop: the key, the problem and what to do.
 fn open_loop(table: &LoadTable) -> Result<(), (&'static str, &'static str, &'static str)> {
     let one = "take one of them out";

@@ -6,7 +6,6 @@ use crate::error::PlanError;
 use crate::file::{DurationText, OverloadTable, PlanFile};
 use crate::model::{Connect, Load, LoadModel, Plan};
 use crate::overload::{Overload, RUNGS_MAX, STEPS_MAX};
-use crate::overrides::{Overrides, refuse_flags};
 use crate::rules::{self, Fault};
 use crate::searches::{TableKind, of_tables};
 use crate::source::Source;
@@ -28,34 +27,6 @@ impl Plan {
     /// Whether it goes beyond capacities: such a plan has overloads in place of loads.
     pub fn is_overload(&self) -> bool {
         self.loads.iter().any(|load| load.overload().is_some())
-    }
-
-    /// Refuses what an overload has no use for: its steps are its rates.
-    pub(crate) fn refuse_for_overloads(&self, overrides: &Overrides) -> Result<(), PlanError> {
-        if !self.is_overload() {
-            return Ok(());
-        }
-        let rounds = overrides.rounds;
-        let asked = [
-            ("rate", overrides.rate.is_some()),
-            ("requests", overrides.requests.is_some()),
-            ("until", rounds.until.is_some()),
-            ("max-rounds", rounds.at_most.is_some()),
-        ];
-        let problem = "the plan is an overload, whose steps are shares of the capacity";
-        refuse_flags(&asked, problem)
-    }
-
-    /// What is wrong with its overloads after flags changed them.
-    pub(crate) fn check_overloads(&self) -> Result<(), Fault> {
-        self.loads.iter().try_for_each(|load| {
-            // Of a plan that was stored anything may stand here.
-            let span = |s: f64| Duration::try_from_secs_f64(s).unwrap_or(Duration::ZERO);
-            let (step, patience) = (span(load.duration_s), span(load.timeout_s));
-            load.overload().map_or(Ok(()), |overload| {
-                overload.check(step, patience).map_err(|(_, fault)| fault)
-            })
-        })
     }
 }
 
@@ -192,16 +163,15 @@ impl Overload {
 /// The table of a load that is an overload.
 pub(crate) fn overload_table(load: &Load) -> Option<OverloadTable> {
     let overload = load.overload()?;
-    let seconds = |s: f64| DurationText(Duration::from_nanos((s * 1e9).round() as u64));
     Some(OverloadTable {
         steps: overload.steps.clone(),
-        step: seconds(load.duration_s),
+        step: DurationText::of_seconds(load.duration_s),
         capacity: overload.capacity_per_s,
         clients: overload.clients,
         streams: load.streams,
         arrival: overload.arrival,
-        patience: seconds(load.timeout_s),
-        warmup: seconds(load.warmup_s),
+        patience: DurationText::of_seconds(load.timeout_s),
+        warmup: DurationText::of_seconds(load.warmup_s),
         ladder: overload.ladder.clone(),
         rung: DurationText(overload.rung),
     })

@@ -83,13 +83,11 @@ impl Plan {
             &it.name
         })?;
         keep_answers(&mut self.contenders, &self.workloads);
-        self.refuse_for_searches(overrides)?;
-        self.refuse_for_overloads(overrides)?;
-        self.refuse_for_changes(overrides)?;
+        self.refuse_what_is_of_no_use(overrides)?;
         self.protocols(overrides)?;
         self.course(overrides.rounds)?;
         if let Some(seed) = overrides.seed {
-            rules::seed(seed).map_err(|fault| fault.at(flag("seed")))?;
+            rules::seed(seed).map_err(|fault| fault.at(Place::flag("seed")))?;
             self.seed = seed;
             self.seed_values();
         }
@@ -106,27 +104,59 @@ impl Plan {
         self.clients(overrides)?;
         check_streams(&self).map_err(|fault| {
             let streams = overrides.streams.is_some();
-            fault.at(flag(if streams { "streams" } else { "protocol" }))
+            fault.at(Place::flag(if streams { "streams" } else { "protocol" }))
         })?;
-        self.check_searches()
-            .and_then(|()| self.check_overloads())
-            .and_then(|()| self.check_changes())
-            .map_err(|fault| fault.at(flag("duration")))?;
-        order::check_ids(&self).map_err(|fault| fault.at(flag("clients")))?;
+        let checked = self.loads.iter().try_for_each(Load::check);
+        checked.map_err(|fault| fault.at(Place::flag("duration")))?;
+        order::check_ids(&self).map_err(|fault| fault.at(Place::flag("clients")))?;
         Ok(self)
+    }
+
+    /// Refuses the first flag that a plan without `[[load]]` has no use for.
+    fn refuse_what_is_of_no_use(&self, overrides: &Overrides) -> Result<(), PlanError> {
+        let (useless, problem): (&[&str], _) = if self.is_search() {
+            let flags = &["rate", "requests", "rounds", "until", "max-rounds"];
+            let why = "the plan is a search, which finds its rates and the number of its trials";
+            (flags, why)
+        } else if self.is_overload() {
+            let flags = &["rate", "requests", "until", "max-rounds"];
+            let why = "the plan is an overload, whose steps are shares of the capacity";
+            (flags, why)
+        } else if self.is_change() {
+            let why = "the plan is a change, whose actions say how long its window is";
+            (&["requests", "duration"], why)
+        } else {
+            return Ok(());
+        };
+        let rounds = overrides.rounds;
+        let given = [
+            ("rate", overrides.rate.is_some()),
+            ("requests", overrides.requests.is_some()),
+            ("duration", overrides.duration.is_some()),
+            ("rounds", rounds.number.is_some()),
+            ("until", rounds.until.is_some()),
+            ("max-rounds", rounds.at_most.is_some()),
+        ];
+        let mut given = given.iter().filter(|(_, is_given)| *is_given);
+        given
+            .find(|(name, _)| useless.contains(name))
+            .map_or(Ok(()), |(name, _)| {
+                let fix = "take the flag out, or run a plan with `[[load]]`";
+                Err(Fault::new(problem, fix).at(Place::flag(name)))
+            })
     }
 
     /// How long it goes on: by a number of rounds, by a rule, or by time. The one that is asked for
     /// takes the place of that of the plan.
     fn course(&mut self, asked: RoundsAsked) -> Result<(), PlanError> {
         if let Some(length) = asked.budget {
-            rules::budget(length).map_err(|fault| fault.at(flag("budget")))?;
+            rules::budget(length).map_err(|fault| fault.at(Place::flag("budget")))?;
             self.budget = Some(Budget::new(length));
             (self.rounds, self.until) = (1, None);
             return Ok(());
         }
         if let Some(rounds) = asked.number {
-            rules::rounds(rounds).map_err(|fault| fault.at(flag("rounds")))?;
+            rules::rounds(rounds).map_err(|fault| fault.at(Place::flag("rounds")))?;
             (self.rounds, self.budget) = (rounds, None);
         }
         if asked.until.is_some() {
@@ -154,23 +184,24 @@ impl Plan {
                     "it limits nothing without `--until`",
                     "add `--until 3%`, or write `--rounds`",
                 )
-                .at(flag("max-rounds")));
+                .at(Place::flag("max-rounds")));
             }
         };
-        rules::until(until, self.rounds).map_err(|fault| fault.at(flag("until")))?;
+        rules::until(until, self.rounds).map_err(|fault| fault.at(Place::flag("until")))?;
         Ok(Some(until))
     }
 
     fn times(&mut self, overrides: &Overrides) -> Result<(), PlanError> {
         if let Some(duration) = overrides.duration {
-            rules::length("duration", duration).map_err(|fault| fault.at(flag("duration")))?;
+            rules::length("duration", duration)
+                .map_err(|fault| fault.at(Place::flag("duration")))?;
             for load in &mut self.loads {
                 load.duration_s = duration.as_secs_f64();
             }
             self.references.duration = self.references.duration.map(|own| own.min(duration));
         }
         if let Some(warmup) = overrides.warmup {
-            rules::pause("warmup", warmup).map_err(|fault| fault.at(flag("warmup")))?;
+            rules::pause("warmup", warmup).map_err(|fault| fault.at(Place::flag("warmup")))?;
             for load in self.loads.iter_mut().filter(|load| load.requests.is_none()) {
                 load.warmup_s = warmup.as_secs_f64();
             }
@@ -189,7 +220,7 @@ impl Plan {
         for workload in &self.workloads {
             for protocol in &overrides.protocols {
                 let changed =
-                    over(workload, *protocol).map_err(|fault| fault.at(flag("protocol")))?;
+                    over(workload, *protocol).map_err(|fault| fault.at(Place::flag("protocol")))?;
                 if !workloads.iter().any(|other| other.name == changed.name) {
                     renamed.push((workload.name.clone(), changed.name.clone()));
                     workloads.push(changed);
@@ -203,13 +234,13 @@ impl Plan {
 
     fn counts(&mut self, overrides: &Overrides) -> Result<(), PlanError> {
         if let Some(streams) = overrides.streams {
-            rules::streams(streams).map_err(|fault| fault.at(flag("streams")))?;
+            rules::streams(streams).map_err(|fault| fault.at(Place::flag("streams")))?;
             for load in &mut self.loads {
                 load.streams = streams;
             }
         }
         if let Some(requests) = overrides.requests {
-            rules::requests(requests).map_err(|fault| fault.at(flag("requests")))?;
+            rules::requests(requests).map_err(|fault| fault.at(Place::flag("requests")))?;
             for load in &mut self.loads {
                 load.requests = Some(requests);
                 load.warmup_s = 0.0;
@@ -220,7 +251,7 @@ impl Plan {
 
     fn rates(&mut self, overrides: &Overrides) -> Result<(), PlanError> {
         if let Some(rate_per_s) = overrides.rate {
-            rules::rate(rate_per_s).map_err(|fault| fault.at(flag("rate")))?;
+            rules::rate(rate_per_s).map_err(|fault| fault.at(Place::flag("rate")))?;
             for load in &mut self.loads {
                 let arrival = load.model.arrival().unwrap_or(Arrival::Poisson);
                 let clients = load.clients();
@@ -248,7 +279,7 @@ impl Plan {
             "no load of this plan has a rate, so there are no gaps to choose",
             "add `--rate 500`",
         )
-        .at(flag("arrival")))
+        .at(Place::flag("arrival")))
     }
 
     /// Gives each load each number of clients; loads that were distinguished by clients only
@@ -260,10 +291,10 @@ impl Plan {
             Some(list) => {
                 if list.is_empty() {
                     let fault = Fault::new("the list is empty", "write `--clients 10,200`");
-                    return Err(fault.at(flag("clients")));
+                    return Err(fault.at(Place::flag("clients")));
                 }
                 for clients in list {
-                    rules::clients(*clients).map_err(|fault| fault.at(flag("clients")))?;
+                    rules::clients(*clients).map_err(|fault| fault.at(Place::flag("clients")))?;
                     loads.extend(self.loads.iter().map(|load| with_clients(load, *clients)));
                 }
             }
@@ -275,7 +306,7 @@ impl Plan {
             }
             if self.loads.iter().any(|other| other.label() == load.label()) {
                 return Err(PlanError::Duplicate {
-                    place: flag(if overrides.clients.is_some() {
+                    place: Place::flag(if overrides.clients.is_some() {
                         "clients"
                     } else {
                         "rate"
@@ -301,25 +332,6 @@ fn with_clients(load: &Load, clients: u32) -> Load {
     let mut load = load.clone();
     *load.model.choices().0 = clients;
     load
-}
-
-/// Refuses the first of these flags that is given, to a plan that has no use for it.
-pub(crate) fn refuse_flags(asked: &[(&str, bool)], problem: &str) -> Result<(), PlanError> {
-    match asked.iter().find(|(_, is_asked)| *is_asked) {
-        None => Ok(()),
-        Some((name, _)) => Err(Fault::new(
-            problem,
-            "take the flag out, or run a plan with `[[load]]`",
-        )
-        .at(flag(name))),
-    }
-}
-
-pub(crate) fn flag(name: &str) -> Box<Place> {
-    Box::new(Place {
-        source: format!("--{name}"),
-        position: None,
-    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::time::Duration;
 use crate::error::PlanError;
 use crate::file::{DurationText, PlanFile, SearchTable};
 use crate::model::{Load, LoadModel, Plan};
-use crate::overrides::{Overrides, refuse_flags};
 use crate::rules::{self, Fault};
 use crate::search::{GOALS_MAX, Objective, Search, format_errors, goals, parse_errors};
 use crate::source::Source;
@@ -24,36 +23,6 @@ impl Plan {
     /// Whether its rates are sought: such a plan has searches in place of loads.
     pub fn is_search(&self) -> bool {
         self.loads.iter().any(|load| load.search().is_some())
-    }
-
-    /// Refuses what a search has no use for: it finds its rates and decides how many trials it
-    /// takes.
-    pub(crate) fn refuse_for_searches(&self, overrides: &Overrides) -> Result<(), PlanError> {
-        if !self.is_search() {
-            return Ok(());
-        }
-        let rounds = overrides.rounds;
-        let asked = [
-            ("rate", overrides.rate.is_some()),
-            ("requests", overrides.requests.is_some()),
-            ("rounds", rounds.number.is_some()),
-            ("until", rounds.until.is_some()),
-            ("max-rounds", rounds.at_most.is_some()),
-        ];
-        let problem = "the plan is a search, which finds its rates and the number of its trials";
-        refuse_flags(&asked, problem)
-    }
-
-    /// What is wrong with its searches after flags changed them.
-    pub(crate) fn check_searches(&self) -> Result<(), Fault> {
-        self.loads.iter().try_for_each(|load| {
-            // Of a plan that was stored anything may stand here.
-            let trial = Duration::try_from_secs_f64(load.duration_s).unwrap_or(Duration::ZERO);
-            let search = load.search();
-            search.map_or(Ok(()), |search| {
-                search.check(trial).map_err(|(_, fault)| fault)
-            })
-        })
     }
 }
 
@@ -234,7 +203,6 @@ impl Search {
 /// The table of a load whose rate is sought.
 pub(crate) fn search_table(load: &Load) -> Option<SearchTable> {
     let search = load.search()?;
-    let seconds = |s: f64| DurationText(Duration::from_nanos((s * 1e9).round() as u64));
     Some(SearchTable {
         slo: search
             .objectives()
@@ -245,9 +213,9 @@ pub(crate) fn search_table(load: &Load) -> Option<SearchTable> {
         clients: search.clients,
         streams: load.streams,
         arrival: search.arrival,
-        warmup: seconds(load.warmup_s),
-        timeout: seconds(load.timeout_s),
-        trial: seconds(load.duration_s),
+        warmup: DurationText::of_seconds(load.warmup_s),
+        timeout: DurationText::of_seconds(load.timeout_s),
+        trial: DurationText::of_seconds(load.duration_s),
         sum: DurationText(search.sum),
         exceed: search.exceed,
         width: search.width,

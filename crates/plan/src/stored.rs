@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use serde::ser::Serializer;
 
 use crate::contender::ServerChoice;
-use crate::model::Plan;
+use crate::model::{Load, Plan};
 use crate::rules::{self, DURATION_MAX};
 
 /// A kind that has no fields: serde by itself takes any.
@@ -92,9 +92,8 @@ impl Plan {
         }
         let mut files = self.workloads.iter().flat_map(|it| &it.files);
         files.try_for_each(|file| rules::file_path(&file.path).map_err(|fault| fault.problem))?;
-        self.check_overloads().map_err(|fault| fault.to_string())?;
-        self.check_changes().map_err(|fault| fault.to_string())?;
-        self.check_searches().map_err(|fault| fault.to_string())
+        let checked = self.loads.iter().try_for_each(Load::check);
+        checked.map_err(|fault| fault.to_string())
     }
 }
 

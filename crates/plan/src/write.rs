@@ -4,7 +4,6 @@
 //! and `binary`, and the references' `control` and `duration`.
 
 use std::path::Path;
-use std::time::Duration;
 
 use crate::changes::change_table;
 use crate::container;
@@ -168,14 +167,9 @@ fn load_table(load: &Load) -> Option<LoadTable> {
         arrival,
         streams: load.streams,
         requests: load.requests,
-        duration: seconds(load.duration_s),
-        warmup: Some(seconds(load.warmup_s)),
-        timeout: seconds(load.timeout_s),
+        duration: DurationText::of_seconds(load.duration_s),
+        warmup: Some(DurationText::of_seconds(load.warmup_s)),
+        timeout: DurationText::of_seconds(load.timeout_s),
         connect: Some(load.connect),
     })
-}
-
-/// Up to a day, seconds as `f64` keep every nanosecond, so rounding gives back what was read.
-fn seconds(seconds: f64) -> DurationText {
-    DurationText(Duration::from_nanos((seconds * 1e9).round() as u64))
 }

@@ -22,7 +22,7 @@ pub struct ActionDone {
     /// Why it could not be carried out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
-    /// When the new configuration answered, where it can be told from the old one.
+    /// When the new configuration answered, where it differs from the old one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_up: Option<TakenUp>,
     /// Requests that did not come out `ok`, by how they ended and where they were.
