@@ -11,7 +11,7 @@ mod late;
 mod looks;
 mod standing;
 
-use bakeoff_plan::{CompareMode, Group, LoadModel, control_name};
+use bakeoff_plan::{CompareMode, Group, LoadModel, control_name, grouped};
 use bakeoff_record::{ContenderKind, Record};
 use bakeoff_stats::{
     Decided, Decision, FLOOR_MIN, FLOOR_UNMEASURED, Look, Member, Metric, Paired, aa_floor, decide,
@@ -339,24 +339,15 @@ impl Pair<'_, '_> {
 
 /// Contenders and controls by workload and load.
 fn groups<'c, 'r>(cells: &'c [JudgedCell<'r>]) -> Vec<Vec<&'c JudgedCell<'r>>> {
-    let mut groups: Vec<Vec<&JudgedCell<'_>>> = Vec::new();
     let entrants = cells.iter().filter(|one| {
         matches!(
             one.cell.kind,
             ContenderKind::Contender | ContenderKind::Control
         )
     });
-    for one in entrants {
-        let same = |group: &&mut Vec<&JudgedCell<'_>>| {
-            let (known, key) = (&group[0].cell.key, &one.cell.key);
-            known.workload == key.workload && known.load == key.load
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(one),
-            None => groups.push(vec![one]),
-        }
-    }
-    groups
+    let place = |one: &'c JudgedCell<'r>| (&one.cell.key.workload, &one.cell.key.load);
+    let groups = grouped(entrants.map(|one| (place(one), one)));
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
 fn pairs_of<'c, 'r>(

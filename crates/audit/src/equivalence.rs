@@ -8,7 +8,7 @@
 mod facts;
 mod headers;
 
-use bakeoff_plan::{Changing, Contender, Plan, Workload};
+use bakeoff_plan::{Changing, Contender, Plan, Workload, distinct, grouped};
 use bakeoff_record::{AnswerCheck, ContenderKind, TrialRecord, When, Work};
 use serde::Serialize;
 
@@ -450,24 +450,16 @@ fn crowded(fact: &Fact, concerned: &[(&Side<'_>, &Value)]) -> String {
 
 /// Each value once, with those that have it. Values that count as one, such as suites with the same
 /// cipher, stand together.
-fn named(concerned: &[(&Side<'_>, &Value)]) -> String {
-    let mut groups: Vec<(&str, Vec<&str>, Vec<&str>)> = Vec::new();
-    for (side, value) in concerned {
-        let text = value.text.as_str();
-        match groups.iter_mut().find(|(key, ..)| *key == value.key) {
-            Some((_, texts, names)) => {
-                names.push(side.contender);
-                if !texts.contains(&text) {
-                    texts.push(text);
-                }
-            }
-            None => groups.push((&value.key, vec![text], vec![side.contender])),
-        }
-    }
-    let groups = groups.iter();
-    let parts: Vec<String> = groups
-        .map(|(_, texts, names)| format!("{} in {}", texts.join(" or "), list(names)))
-        .collect();
+fn named<'s>(concerned: &[(&'s Side<'_>, &'s Value)]) -> String {
+    let by_key = |(side, value): &(&'s Side<'_>, &'s Value)| {
+        (&value.key, (value.text.as_str(), side.contender))
+    };
+    let part = |(_, values): (&String, Vec<(&str, &str)>)| {
+        let (texts, names): (Vec<&str>, Vec<&str>) = values.into_iter().unzip();
+        format!("{} in {}", distinct(texts).join(" or "), list(&names))
+    };
+    let groups = grouped(concerned.iter().map(by_key));
+    let parts: Vec<String> = groups.into_iter().map(part).collect();
     parts.join("; ")
 }
 

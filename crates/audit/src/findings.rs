@@ -15,7 +15,7 @@ use crate::check::Weakness;
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence};
 use crate::more::ROUNDS_PROPOSED_MAX;
 use crate::sentence;
-use bakeoff_plan::named;
+use bakeoff_plan::{distinct, grouped, named};
 
 /// A sentence that holds over several cells.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -86,21 +86,15 @@ pub(crate) fn find(comparisons: &[Comparison], cells: &[JudgedCell<'_>]) -> Vec<
     let mut findings = Vec::new();
     for metric in ORDER {
         let of_metric = comparisons.iter().filter(|one| one.metric == metric);
-        let mut pairs: Vec<Sides<'_>> = Vec::new();
-        for one in of_metric {
+        let named = of_metric.map(|one| {
             let names = (one.pair.first.as_str(), one.pair.second.as_str());
-            match pairs.iter_mut().find(|known| known.names == names) {
-                Some(known) => known.add(one),
-                None => {
-                    let mut sides = Sides::new(metric, names);
-                    sides.add(one);
-                    pairs.push(sides);
-                }
-            }
-        }
-        let found = pairs
-            .iter()
-            .filter_map(|one| Some((one.farthest(), one.finding(cells)?)));
+            (names, one)
+        });
+        let found = grouped(named).into_iter().filter_map(|(names, all)| {
+            let mut sides = Sides::new(metric, names);
+            all.into_iter().for_each(|one| sides.add(one));
+            Some((sides.farthest(), sides.finding(cells)?))
+        });
         let mut found: Vec<(Option<f64>, Finding)> = found.collect();
         found.sort_by(by_importance);
         findings.extend(found.into_iter().map(|(_, finding)| finding));
@@ -528,17 +522,11 @@ fn bounds(cells: &[&Comparison]) -> String {
 /// The work that is not equal in these cells, as possible causes, and where it is so unless it is
 /// so everywhere.
 fn causes(cells: &[&Comparison]) -> String {
-    let (mut titles, mut places) = (Vec::new(), Vec::new());
-    for one in cells.iter().filter(|one| !one.causes.is_empty()) {
-        for cause in &one.causes {
-            add(&mut titles, cause.title);
-        }
-        add(&mut places, one.pair.workload.as_str());
-    }
-    let mut all = Vec::new();
-    cells
-        .iter()
-        .for_each(|one| add(&mut all, one.pair.workload.as_str()));
+    let unequal = || cells.iter().filter(|one| !one.causes.is_empty());
+    let titles = unequal().flat_map(|one| one.causes.iter().map(|cause| cause.title));
+    let titles = distinct(titles);
+    let places = distinct(unequal().map(|one| one.pair.workload.as_str()));
+    let all = distinct(cells.iter().map(|one| one.pair.workload.as_str()));
     let place = match places.len() {
         0 => return String::new(),
         n if n == all.len() => String::new(),
@@ -546,12 +534,6 @@ fn causes(cells: &[&Comparison]) -> String {
         n => format!(" in {n} of {} workloads", all.len()),
     };
     format!("; their work differs{place}: {}", titles.join(", "))
-}
-
-fn add<'t>(known: &mut Vec<&'t str>, one: &'t str) {
-    if !known.contains(&one) {
-        known.push(one);
-    }
 }
 
 #[cfg(test)]

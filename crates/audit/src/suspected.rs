@@ -1,6 +1,6 @@
 //! Which bottlenecks can be put to the test.
 
-use bakeoff_plan::{Change, LoadModel};
+use bakeoff_plan::{Change, LoadModel, distinct};
 use bakeoff_record::{ContenderKind, Record, TrialRecord};
 
 use crate::confirmation::change_for;
@@ -43,17 +43,14 @@ pub fn suspected(record: &Record) -> Vec<Suspected> {
         let also = bottleneck.also.iter().map(|cause| cause.name);
         let causes = std::iter::once(bottleneck.name).chain(also);
         for change in causes.filter_map(change_for) {
-            let one = Suspected {
+            all.push(Suspected {
                 contender: key.contender.clone(),
                 workload: key.workload.clone(),
                 load: key.load.clone(),
                 change,
                 workers: crew.map(|crew| crew.listening.max(1)),
-            };
-            if !all.contains(&one) {
-                all.push(one);
-            }
+            });
         }
     }
-    all
+    distinct(all)
 }

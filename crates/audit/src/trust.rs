@@ -4,7 +4,7 @@
 
 mod number;
 
-use bakeoff_plan::REPEAT_FROM;
+use bakeoff_plan::{REPEAT_FROM, distinct, grouped};
 use bakeoff_record::{ContenderKind, Disturbance, Record, TrialEnd, TrialRecord};
 use bakeoff_stats::{Metric, Number};
 use serde::Serialize;
@@ -184,18 +184,13 @@ fn most_to_blame(cells: &[&&JudgedCell<'_>], number: Number) -> Option<(Code, Le
 fn most_to_blame_of<'c, 'r: 'c>(
     cells: impl Iterator<Item = (&'c JudgedCell<'r>, Number)>,
 ) -> Option<(Code, Level, usize)> {
-    let mut codes: Vec<(Code, usize, Level)> = Vec::new();
-    for check in cells.filter_map(|(one, number)| cause(one, number)) {
-        match codes.iter_mut().find(|(code, ..)| *code == check.code) {
-            Some((_, n, level)) => (*n, *level) = (*n + 1, (*level).max(check.level)),
-            None => codes.push((check.code, 1, check.level)),
-        }
-    }
+    let causes = cells.filter_map(|(one, number)| cause(one, number));
     // A number near that of a reference is a bound, which has a reason of its own.
-    codes.retain(|(code, ..)| !is_near_reference(*code));
-    let counted = codes.iter().map(|(_, n, _)| n).sum();
-    let (code, _, level) = *codes.iter().rev().max_by_key(|(_, n, _)| n)?;
-    Some((code, level, counted))
+    let causes = causes.filter(|check| !is_near_reference(check.code));
+    let codes = grouped(causes.map(|check| (check.code, check.level)));
+    let counted = codes.iter().map(|(_, levels)| levels.len()).sum();
+    let (code, levels) = codes.iter().rev().max_by_key(|(_, levels)| levels.len())?;
+    Some((*code, *levels.iter().max()?, counted))
 }
 
 /// Why a number is in doubt, in a few words.
@@ -455,22 +450,19 @@ fn two_modes(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
 
 /// What contenders do that others do not, where it may be the cause of a difference.
 fn unequal(comparisons: &[Comparison]) -> Vec<Weakness> {
-    let mut kinds: Vec<(&Inequality, Vec<&str>)> = Vec::new();
-    for one in comparisons {
-        for cause in &one.causes {
-            let workload = one.pair.workload.as_str();
-            match kinds.iter_mut().find(|(known, _)| known.fact == cause.fact) {
-                Some((_, workloads)) if workloads.contains(&workload) => {}
-                Some((_, workloads)) => workloads.push(workload),
-                None => kinds.push((cause, vec![workload])),
-            }
-        }
-    }
-    let one = |(cause, workloads): (&Inequality, Vec<&str>)| {
-        let text = format!("{}: {}", workloads.join(", "), cause.check.text);
-        weakness(cause.check.code.name(), Level::Note, text)
+    let causes = comparisons.iter().flat_map(|one| {
+        let workload = one.pair.workload.as_str();
+        one.causes
+            .iter()
+            .map(move |cause| (cause.fact, (cause, workload)))
+    });
+    let one = |(_, causes): (&str, Vec<(&Inequality, &str)>)| {
+        let (causes, workloads): (Vec<&Inequality>, Vec<&str>) = causes.into_iter().unzip();
+        let check = &causes[0].check;
+        let text = format!("{}: {}", distinct(workloads).join(", "), check.text);
+        weakness(check.code.name(), Level::Note, text)
     };
-    kinds.into_iter().map(one).collect()
+    grouped(causes).into_iter().map(one).collect()
 }
 
 fn is_decided(one: &Comparison) -> bool {

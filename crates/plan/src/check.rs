@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{PlanError, meant};
+use crate::in_order::distinct;
 use crate::nearest::nearest;
 use crate::rules::Fault;
 use crate::source::Source;
@@ -196,13 +197,7 @@ impl Checker<'_> {
         key: &str,
         value: &Spanned<DeValue<'_>>,
     ) {
-        let mut kinds: Vec<&str> = Vec::new();
-        for form in forms {
-            let name = kind_name(kind(form));
-            if !kinds.contains(&name) {
-                kinds.push(name);
-            }
-        }
+        let kinds = distinct(forms.iter().map(|form| kind_name(kind(form))));
         let scalar = !matches!(value.get_ref(), DeValue::Table(_) | DeValue::Array(_));
         let written = self.source.text().get(value.span()).unwrap_or_default();
         let fix = if self.takes_tables(schema) {

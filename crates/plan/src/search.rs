@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::duration::{format_duration, parse_duration};
+use crate::in_order::distinct;
 use crate::model::Arrival;
 use crate::stored;
 
@@ -180,24 +181,12 @@ pub fn goals(objectives: &[Objective], errors_percent: &[f64]) -> Vec<Goal> {
 impl Search {
     /// The objectives of its goals, each once, in their order.
     pub fn objectives(&self) -> Vec<Objective> {
-        let mut all: Vec<Objective> = Vec::new();
-        for objective in self.goals.iter().filter_map(|goal| goal.objective) {
-            if !all.contains(&objective) {
-                all.push(objective);
-            }
-        }
-        all
+        distinct(self.goals.iter().filter_map(|goal| goal.objective))
     }
 
     /// The shares of failures of its goals, each once, in their order.
     pub fn errors(&self) -> Vec<f64> {
-        let mut all: Vec<f64> = Vec::new();
-        for goal in &self.goals {
-            if !all.contains(&goal.errors_percent) {
-                all.push(goal.errors_percent);
-            }
-        }
-        all
+        distinct(self.goals.iter().map(|goal| goal.errors_percent))
     }
 
     /// A part of a load's label: `find-p99-10ms`.

@@ -1,5 +1,6 @@
 //! Changes of users' own configurations, in lines that the formats share.
 
+use bakeoff_plan::grouped;
 use bakeoff_record::ConfigChange;
 
 use crate::number::{counted, plain};
@@ -17,15 +18,9 @@ pub(crate) fn title(one: &ConfigChanges) -> String {
 
 /// A line for each reason, with the places that were changed for it.
 pub(crate) fn by_reason(one: &ConfigChanges) -> Vec<String> {
-    let mut reasons: Vec<&str> = Vec::new();
-    for change in &one.changes {
-        if !reasons.contains(&change.why.as_str()) {
-            reasons.push(&change.why);
-        }
-    }
-    let line = |why: &str| {
-        let here = one.changes.iter().filter(|change| change.why == why);
-        format!("{}: {}", plain(why), places(here))
+    let reasons = grouped(one.changes.iter().map(|change| (&change.why, change)));
+    let line = |(why, here): (&String, Vec<&ConfigChange>)| {
+        format!("{}: {}", plain(why), places(here.into_iter()))
     };
     reasons.into_iter().map(line).collect()
 }

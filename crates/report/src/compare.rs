@@ -12,7 +12,7 @@ use bakeoff_audit::{
     GateError, GateRow, Gates, Judged, Mismatch, Ruling, Worse, compare_contenders,
     compare_records, judge, mismatches, plan_mismatches, without_yardstick, worst_ruling,
 };
-use bakeoff_plan::Plan;
+use bakeoff_plan::{Plan, distinct};
 use bakeoff_record::{ContenderKind, Machine, Record};
 use bakeoff_stats::{Estimate, Metric};
 use schemars::JsonSchema;
@@ -228,18 +228,10 @@ pub fn compare_across(
     if !differences.is_empty() && !force {
         return Err(CompareError::Unlike(differences));
     }
-    let side = |record: &Record, name: fn(&GateRow) -> &String| {
-        let mut contenders: Vec<String> = Vec::new();
-        for row in &rows {
-            if !contenders.contains(name(row)) {
-                contenders.push(name(row).clone());
-            }
-        }
-        CompareSide {
-            record: None,
-            started_at: record.machine.started_at.clone(),
-            contenders,
-        }
+    let side = |record: &Record, name: fn(&GateRow) -> &String| CompareSide {
+        record: None,
+        started_at: record.machine.started_at.clone(),
+        contenders: distinct(rows.iter().map(|row| name(row).clone())),
     };
     let of_first = side(records.0, |row| &row.pair.first);
     let of_second = side(records.1, |row| &row.pair.second);

@@ -4,6 +4,7 @@
 //! foreign text, and each format escapes them.
 
 use bakeoff_audit::published::{Audit, AuditedRow, Finding};
+use bakeoff_plan::grouped;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Value, json};
 
@@ -99,15 +100,9 @@ fn answer(audit: &Audit) -> String {
 
 /// What could not be checked, by what is missing: codes, rows and the missing figure.
 fn not_checked(audit: &Audit) -> Vec<String> {
-    let mut lines: Vec<(&str, usize, Vec<&str>)> = Vec::new();
-    for it in &audit.not_checked {
-        let same = |line: &&mut (&str, usize, Vec<&str>)| (line.0, line.1) == (it.missing, it.rows);
-        match lines.iter_mut().find(same) {
-            Some((_, _, codes)) => codes.push(it.code.name()),
-            None => lines.push((it.missing, it.rows, vec![it.code.name()])),
-        }
-    }
-    let line = |(missing, rows, codes): &(&str, usize, Vec<&str>)| {
+    let codes = audit.not_checked.iter();
+    let lines = grouped(codes.map(|it| ((it.missing, it.rows), it.code.name())));
+    let line = |((missing, rows), codes): &((&str, usize), Vec<&str>)| {
         let of = if *rows == audit.rows.len() {
             String::new()
         } else {

@@ -1,7 +1,7 @@
 //! What only several rounds together can show (family D), and what those of each round come to.
 
-use bakeoff_plan::{LoadModel, Plan};
-use bakeoff_record::{ContenderKind, Interval, Record, ServerFacts, TrialEnd, TrialRecord};
+use bakeoff_plan::{LoadModel, Plan, distinct, grouped};
+use bakeoff_record::{ContenderKind, Interval, Record, TrialEnd, TrialRecord};
 use bakeoff_stats::{Cell, ERROR_SHARE_APART, INTERVAL_FROM, Metric, Number, modes, walsh};
 
 use crate::check::{Check, Level};
@@ -107,21 +107,16 @@ pub(crate) fn needed_among(planned: usize, rounds: usize) -> usize {
 /// are left without it.
 ///
 /// Nor do rounds without failures stand for a contender that `fails` over all of them together.
-fn merge(rounds: &[&Judgement], needed: usize, fails: bool) -> Vec<Check> {
-    let mut kinds: Vec<Vec<&Check>> = Vec::new();
-    for check in rounds.iter().flat_map(|round| &round.checks) {
-        let same = |known: &&mut Vec<&Check>| {
-            let first = known[0];
-            let by_text = check.code == Code::Warning && first.text != check.text;
-            first.code == check.code && !by_text
-        };
-        match kinds.iter_mut().find(same) {
-            Some(known) => known.push(check),
-            None => kinds.push(vec![check]),
-        }
-    }
-    let one = |checks: Vec<&Check>| merged(&checks, rounds, needed, fails);
-    kinds.into_iter().map(one).collect()
+fn merge<'r>(rounds: &[&'r Judgement], needed: usize, fails: bool) -> Vec<Check> {
+    let kind = |check: &'r Check| {
+        let text = (check.code == Code::Warning).then_some(&check.text);
+        ((check.code, text), check)
+    };
+    let all = rounds.iter().flat_map(|round| &round.checks);
+    let kinds = grouped(all.map(kind)).into_iter();
+    kinds
+        .map(|(_, checks)| merged(&checks, rounds, needed, fails))
+        .collect()
 }
 
 fn merged(checks: &[&Check], rounds: &[&Judgement], needed: usize, fails: bool) -> Check {
@@ -250,21 +245,13 @@ fn program_changed(record: &Record, cell: &Cell<'_>) -> Option<Check> {
         .iter()
         .filter(|trial| trial.contender == cell.key.contender && trial.end == TrialEnd::Measured);
     let servers = mine.filter_map(|trial| trial.server.as_ref());
-    let mut programs: Vec<&ServerFacts> = Vec::new();
-    for server in servers {
-        let same = |known: &&&ServerFacts| {
-            known.binary_sha256 == server.binary_sha256 && known.version == server.version
-        };
-        if !programs.iter().any(|known| same(&known)) {
-            programs.push(server);
-        }
-    }
+    let programs = distinct(servers.map(|server| (&server.version, &server.binary_sha256)));
     let [first, second, ..] = programs[..] else {
         return None;
     };
-    let name = |server: &ServerFacts| {
-        let digest: String = server.binary_sha256.chars().take(8).collect();
-        format!("{} ({digest})", server.version)
+    let name = |(version, sha256): (&String, &String)| {
+        let digest: String = sha256.chars().take(8).collect();
+        format!("{version} ({digest})")
     };
     let text = format!(
         "the program changed during the campaign: {} in some rounds, {} in others",

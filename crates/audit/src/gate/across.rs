@@ -4,6 +4,7 @@
 //! The interval is Welch's, over all that is compared by the metric, and reaches farther on both
 //! sides by what the yardstick of the two campaigns differs.
 
+use bakeoff_plan::distinct;
 use bakeoff_record::ContenderKind;
 use bakeoff_stats::{Located, Metric, locate_apart};
 
@@ -94,14 +95,12 @@ fn common<'c, 'r>(
 
 /// Why nothing of two records is compared.
 fn nothing_common(first: &Judged<'_>, second: &Judged<'_>) -> GateError {
-    let mut places: Vec<String> = Vec::new();
-    for (left, _) in common(first, second) {
+    let at_share = common(first, second).into_iter();
+    let at_share = at_share.filter(|(left, _)| left.is_at_share());
+    let places = distinct(at_share.map(|(left, _)| {
         let key = &left.cell.key;
-        let place = format!("{}, {}", key.workload, key.load);
-        if left.is_at_share() && !places.contains(&place) {
-            places.push(place);
-        }
-    }
+        format!("{}, {}", key.workload, key.load)
+    }));
     if places.is_empty() {
         GateError::NothingCommon {
             first: names(first),
@@ -118,13 +117,7 @@ fn contenders<'c, 'r>(judged: &'c Judged<'r>) -> impl Iterator<Item = &'c Judged
 }
 
 fn names(judged: &Judged<'_>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for cell in contenders(judged) {
-        if !names.contains(&cell.cell.key.contender) {
-            names.push(cell.cell.key.contender.clone());
-        }
-    }
-    names
+    distinct(contenders(judged).map(|cell| cell.cell.key.contender.clone()))
 }
 
 /// Values of both sides by one metric.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use bakeoff_plan::{LoadModel, Pinning, Plan, Values, Workload, why_no_references};
+use bakeoff_plan::{LoadModel, Pinning, Plan, Values, Workload, distinct, why_no_references};
 use bakeoff_record::{ContenderKind, Machine, Record, TrialRecord};
 use bakeoff_stats::{CellKey, Metric};
 use serde::Serialize;
@@ -64,13 +64,7 @@ pub fn mismatches(first: (&Record, &Judged<'_>), second: (&Record, &Judged<'_>))
             found.extend(yardstick(judged_first, judged_second, &cell.cell.key));
         }
     }
-    let mut once: Vec<Mismatch> = Vec::new();
-    for one in found {
-        if !once.contains(&one) {
-            once.push(one);
-        }
-    }
-    once
+    distinct(found)
 }
 
 /// How the load engine was set in trials, and on which hosts they ran: what two campaigns must have
@@ -233,13 +227,10 @@ fn of_loads(first: &Plan, second: &Plan) -> Vec<Mismatch> {
             } else {
                 format!("{label} is in one of the two alone")
             };
-            let found_here = Mismatch::new("load", text);
-            if !found.contains(&found_here) {
-                found.push(found_here);
-            }
+            found.push(Mismatch::new("load", text));
         }
     }
-    found
+    distinct(found)
 }
 
 fn has(judged: &Judged<'_>, key: &CellKey) -> bool {

@@ -1,6 +1,7 @@
 //! What surrounds the numbers: what was run, what weakens them, and what has no result.
 
 use bakeoff_audit::Level;
+use bakeoff_plan::grouped;
 
 use super::{Column, Extent, Field, Line, Part, Section, Table, Unit, Value};
 use crate::number::plain;
@@ -137,14 +138,10 @@ fn lost_trials(lost: &Lost) -> String {
 
 /// Cells by load: `c10: this, that; c200: this`.
 fn places(cells: &[LostCell]) -> String {
-    let mut by_load: Vec<(String, Vec<String>)> = Vec::new();
-    for cell in cells {
-        let (workload, load) = (plain(&cell.workload), plain(&cell.load));
-        match by_load.iter_mut().find(|(known, _)| *known == load) {
-            Some((_, workloads)) => workloads.push(workload),
-            None => by_load.push((load, vec![workload])),
-        }
-    }
+    let loads = cells
+        .iter()
+        .map(|cell| (plain(&cell.load), plain(&cell.workload)));
+    let by_load = grouped(loads);
     let one =
         |(load, workloads): &(String, Vec<String>)| format!("{load}: {}", workloads.join(", "));
     by_load.iter().map(one).collect::<Vec<_>>().join("; ")

@@ -7,6 +7,7 @@ use crate::document::{
 };
 use crate::number::plain;
 use crate::view::Tone;
+use bakeoff_plan::grouped;
 
 /// Characters of a bar that reaches the objective.
 const BAR: f64 = 16.0;
@@ -125,21 +126,11 @@ fn found_row(row: &FoundRow) -> Vec<Field> {
 }
 
 /// Each contender at each workload once: the goals share its curve.
-pub(super) fn curves(report: &FindReport) -> Vec<&FoundRow> {
-    let mut shown: Vec<&FoundRow> = Vec::new();
-    for row in report.contenders.iter().filter(|row| !row.curve.is_empty()) {
-        let key = |row: &FoundRow| {
-            (
-                row.contender.clone(),
-                row.workload.clone(),
-                row.goal.search.clone(),
-            )
-        };
-        if !shown.iter().any(|other| key(other) == key(row)) {
-            shown.push(row);
-        }
-    }
-    shown
+pub(super) fn curves<'r>(report: &'r FindReport) -> Vec<&'r FoundRow> {
+    let with_curve = report.contenders.iter().filter(|row| !row.curve.is_empty());
+    let key = |row: &'r FoundRow| (&row.contender, &row.workload, &row.goal.search);
+    let all = grouped(with_curve.map(|row| (key(row), row)));
+    all.into_iter().map(|(_, rows)| rows[0]).collect()
 }
 
 fn curve(report: &FindReport) -> Option<Section> {

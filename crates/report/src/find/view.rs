@@ -1,6 +1,6 @@
 //! The view model of a search, `bakeoff.find/1`: fields may be added, a hole is null.
 
-use bakeoff_plan::Goal;
+use bakeoff_plan::{Goal, grouped};
 use bakeoff_record::{Disturbance, TrialRecord};
 use bakeoff_search::{
     CurvePoint, Found, Irregular, Judged, Purpose, Quest, TRIALS_MAX, Tally, TrialFound, Why,
@@ -183,18 +183,10 @@ impl QuantileRow {
 /// The rows by workload, search, goal and contender, in the plan's order.
 pub(super) fn rows(all: &[Quest<'_>], records: &[TrialRecord]) -> Vec<FoundRow> {
     let mut rows = Vec::new();
-    let mut groups: Vec<(&str, String)> = Vec::new();
-    for quest in all {
-        let group = (quest.workload.name.as_str(), quest.load.label());
-        if !groups.contains(&group) {
-            groups.push(group);
-        }
-    }
-    for (workload, label) in &groups {
-        let of_group = all
-            .iter()
-            .filter(|it| it.workload.name == *workload && it.load.label() == *label);
+    let place = |quest: &Quest<'_>| (quest.workload.name.clone(), quest.load.label());
+    for (_, of_group) in grouped(all.iter().map(|quest| (place(quest), quest))) {
         let found: Vec<(&Quest<'_>, Vec<Found>)> = of_group
+            .into_iter()
             .map(|quest| (quest, quest.progress.found(quest.yardstick_per_s)))
             .collect();
         let goals = found.first().map_or(0, |(_, goals)| goals.len());

@@ -7,6 +7,7 @@ use crate::document::{
 };
 use crate::number::{count, counted, plain};
 use crate::view::Tone;
+use bakeoff_plan::grouped;
 
 /// Changes that are named in the answer; the lines of the histories name the others.
 const CHANGES_SHOWN: usize = 8;
@@ -313,14 +314,9 @@ type Lack<'h> = (Option<HistoryMetric>, &'h str);
 
 /// Records without a number, those with the same reason together.
 fn left_out(history: &History) -> Option<Section> {
-    let mut reasons: Vec<(Lack<'_>, Vec<&str>)> = Vec::new();
-    for one in &history.left_out {
-        let key = (one.metric, one.why.as_str());
-        match reasons.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, records)) => records.push(&one.record),
-            None => reasons.push((key, vec![&one.record])),
-        }
-    }
+    let lacks = history.left_out.iter();
+    let lacks = lacks.map(|one| ((one.metric, one.why.as_str()), one.record.as_str()));
+    let reasons = grouped(lacks);
     let line = |((metric, why), records): &(Lack<'_>, Vec<&str>)| {
         let mut named = records[..records.len().min(RECORDS_SHOWN)].join(", ");
         if records.len() > RECORDS_SHOWN {

@@ -4,6 +4,7 @@
 //! This is the view that the formats draw. The search for changes is in `stats`.
 
 use bakeoff_audit::machine_mismatches;
+use bakeoff_plan::distinct;
 use bakeoff_stats::{CORRELATION, HISTORY_MAX, HISTORY_MIN, LEVEL_ALPHA, LevelTest, Levels};
 use serde::Serialize;
 
@@ -432,12 +433,7 @@ fn left_out(
         };
         Some((metric, why))
     };
-    let mut metrics: Vec<HistoryMetric> = Vec::new();
-    for one in series {
-        if !metrics.contains(&one.metric) {
-            metrics.push(one.metric);
-        }
-    }
+    let metrics = distinct(series.iter().map(|one| one.metric));
     let without = read.iter().flat_map(|(name, _)| {
         let whys: Vec<_> = if has_point(name, None) {
             let lacks = metrics
@@ -474,27 +470,18 @@ fn span(read: &[(&str, &HistoryRecord)], left_out: &[LeftOut]) -> Span {
 
 /// Sorts by number, machine, workload, load and contender, as they came first.
 fn sort(series: &mut [SeriesRow]) {
-    let place = |names: &mut Vec<String>, name: &str| -> usize {
-        let known = names.iter().position(|one| one == name);
-        known.unwrap_or_else(|| {
-            names.push(name.to_owned());
-            names.len() - 1
-        })
-    };
-    let (mut workloads, mut loads, mut contenders) = (Vec::new(), Vec::new(), Vec::new());
-    let mut keys: Vec<_> = Vec::new();
-    for one in series.iter() {
-        keys.push((
+    let names = |of: fn(&SeriesRow) -> &String| distinct(series.iter().map(|one| of(one).clone()));
+    let workloads = names(|one| &one.workload);
+    let (loads, contenders) = (names(|one| &one.load), names(|one| &one.contender));
+    let place = |names: &[String], name: &String| names.iter().position(|one| one == name);
+    series.sort_by_key(|one| {
+        (
             one.metric,
             one.machine,
-            place(&mut workloads, &one.workload),
-            place(&mut loads, &one.load),
-            place(&mut contenders, &one.contender),
+            place(&workloads, &one.workload),
+            place(&loads, &one.load),
+            place(&contenders, &one.contender),
             one.edition,
-        ));
-    }
-    let mut order: Vec<usize> = (0..series.len()).collect();
-    order.sort_by_key(|place| keys[*place]);
-    let sorted: Vec<SeriesRow> = order.iter().map(|place| series[*place].clone()).collect();
-    series.clone_from_slice(&sorted);
+        )
+    });
 }

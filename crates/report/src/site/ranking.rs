@@ -9,7 +9,7 @@
 
 use bakeoff_audit::limits::YARDSTICKS_APART;
 use bakeoff_audit::{Conclusion, plan_mismatches};
-use bakeoff_plan::Plan;
+use bakeoff_plan::{Plan, distinct};
 use bakeoff_stats::CONFIDENCE_ROUNDS;
 
 use super::record::{Kind, Number, RecordGround, SiteRecord};
@@ -236,16 +236,12 @@ impl<'a> Ranking<'a> {
             let best_first = places(left).cmp(&places(right));
             best_first.then_with(|| value(right).total_cmp(&value(left)))
         });
-        for one in &self.ranked {
-            let workload = &self.number.workload;
-            let of_workload = one.entrant.record.unequal.iter();
-            let facts = of_workload.filter(|(name, _)| name == workload);
-            for (_, fact) in facts {
-                if !self.unequal.contains(fact) {
-                    self.unequal.push(fact.clone());
-                }
-            }
-        }
+        let facts = self
+            .ranked
+            .iter()
+            .flat_map(|one| &one.entrant.record.unequal);
+        let facts = facts.filter(|(workload, _)| *workload == self.number.workload);
+        self.unequal = distinct(facts.map(|(_, fact)| fact.clone()));
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_audit::{blame, engine_settings};
-use bakeoff_plan::Plan;
+use bakeoff_plan::{Plan, distinct};
 use bakeoff_record::{ContenderKind, HostRole, Machine, Record, hex};
 use bakeoff_stats::Metric;
 use sha2::{Digest as _, Sha256};
@@ -334,13 +334,11 @@ fn facets(record: &Record, versions: &BTreeMap<String, (String, Vec<String>)>) -
         .collect();
     servers.sort();
     servers.dedup();
-    let mut protocols: Vec<String> = Vec::new();
-    for workload in &plan.workloads {
-        let name = workload.protocol.name().to_owned();
-        if !protocols.contains(&name) {
-            protocols.push(name);
-        }
-    }
+    let protocols = plan
+        .workloads
+        .iter()
+        .map(|it| it.protocol.name().to_owned());
+    let protocols = distinct(protocols);
     let model = machine.cpu_model.as_deref();
     let hypervisor = machine.hypervisor_name();
     let parts = [

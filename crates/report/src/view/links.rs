@@ -1,5 +1,6 @@
 //! What the network between hosts carried, before the first round and after the last.
 
+use bakeoff_plan::distinct;
 use bakeoff_record::{LinkFacts, Record, When};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -38,14 +39,9 @@ pub(super) fn draw(record: &Record) -> Vec<Link> {
                 None => own.push(Link::of(link)),
             }
         }
-        for link in own {
-            let link = link.compared();
-            if !drawn.contains(&link) {
-                drawn.push(link);
-            }
-        }
+        drawn.extend(own.into_iter().map(Link::compared));
     }
-    drawn
+    distinct(drawn)
 }
 
 impl Link {

@@ -1,6 +1,7 @@
 //! Why an answer has no finding.
 
 use bakeoff_audit::{Comparison, Conclusion};
+use bakeoff_plan::distinct;
 use bakeoff_stats::Metric;
 use serde::{Serialize, Serializer};
 
@@ -96,11 +97,5 @@ fn measured(cells: &[Cell]) -> Vec<&str> {
     let ran = cells
         .iter()
         .filter(|cell| cell.is_contender() && cell.rounds_measured > 0);
-    let mut names: Vec<&str> = Vec::new();
-    for cell in ran {
-        if !names.contains(&cell.contender.as_str()) {
-            names.push(&cell.contender);
-        }
-    }
-    names
+    distinct(ran.map(|cell| cell.contender.as_str()))
 }

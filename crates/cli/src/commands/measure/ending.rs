@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use bakeoff_plan::distinct;
 use bakeoff_record::shell_path;
 use bakeoff_report::{FindReport, FoundRow, Report};
 
@@ -44,14 +45,8 @@ fn not_valid(found: &Report, strict: bool, format: Format) -> Option<String> {
 /// Why nothing of it can be relied on; `None` where each contender gave right answers.
 fn why(report: &Report) -> Option<String> {
     let contenders = || report.cells.iter().filter(|cell| cell.is_contender());
-    let mut names: Vec<&str> = Vec::new();
-    for cell in contenders() {
-        if !names.contains(&cell.contender.as_str()) {
-            names.push(&cell.contender);
-        }
-    }
     let mut reasons = Vec::new();
-    for name in names {
+    for name in distinct(contenders().map(|cell| cell.contender.as_str())) {
         let cells: Vec<_> = contenders().filter(|cell| cell.contender == name).collect();
         let completed: u64 = cells.iter().map(|cell| cell.completed).sum();
         let errors: u64 = cells.iter().map(|cell| cell.errors).sum();

@@ -2,7 +2,7 @@
 //! those that answer wrongly.
 
 use bakeoff_conduct::Finding;
-use bakeoff_plan::Plan;
+use bakeoff_plan::{Plan, grouped};
 use bakeoff_record::TrialEnd;
 use bakeoff_report::Redaction;
 
@@ -94,16 +94,15 @@ fn below(first: &str, others: &[String]) -> String {
 
 /// Findings of a contender that end in the same way: the first, and the workloads of all.
 fn by_reason<'a>(findings: &[&'a Finding]) -> Vec<(&'a Finding, Vec<&'a str>)> {
-    let mut grouped: Vec<(&Finding, Vec<&str>)> = Vec::new();
-    for finding in findings {
-        let key = (&finding.contender, &finding.end);
-        match grouped
-            .iter_mut()
-            .find(|(first, _)| (&first.contender, &first.end) == key)
-        {
-            Some((_, workloads)) => workloads.push(&finding.workload),
-            None => grouped.push((finding, vec![&finding.workload])),
-        }
-    }
-    grouped
+    let by_end = findings
+        .iter()
+        .map(|one| ((&one.contender, &one.end), *one));
+    let groups = grouped(by_end).into_iter();
+    let with_workloads = |(_, all): (_, Vec<&'a Finding>)| {
+        (
+            all[0],
+            all.iter().map(|one| one.workload.as_str()).collect(),
+        )
+    };
+    groups.map(with_workloads).collect()
 }

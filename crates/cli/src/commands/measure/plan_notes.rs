@@ -1,6 +1,6 @@
 //! What a plan does without saying so: printed before it runs and when it is listed.
 
-use bakeoff_plan::{Plan, why_no_references};
+use bakeoff_plan::{Plan, distinct, why_no_references};
 use bakeoff_report::Redaction;
 
 use crate::output;
@@ -22,11 +22,7 @@ fn of(plan: &Plan) -> Vec<String> {
             notes.push(format!("no references beside {}: {why}", workload.name));
         }
         // A workload over several protocols has the same ones over each.
-        for note in &workload.notes {
-            if !notes.contains(note) {
-                notes.push(note.clone());
-            }
-        }
+        notes.extend(workload.notes.iter().cloned());
     }
-    notes
+    distinct(notes)
 }

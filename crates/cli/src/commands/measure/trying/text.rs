@@ -1,5 +1,6 @@
 //! What was tried, for a terminal.
 
+use bakeoff_plan::grouped;
 use bakeoff_record::{AnswerCheck, shell_path};
 use bakeoff_report::Redaction;
 use bakeoff_stage::{FileFound, Listener, ListenerKind, Named, Place, UpstreamKind};
@@ -190,13 +191,7 @@ fn listener(listener: &Listener) -> String {
 }
 
 fn rows(text: &mut String, name: &str, all: Vec<(String, &Place)>) {
-    let mut things: Vec<(String, Vec<usize>)> = Vec::new();
-    for (thing, place) in all {
-        match things.iter_mut().find(|(known, _)| *known == thing) {
-            Some((_, lines)) => lines.push(place.line),
-            None => things.push((thing, vec![place.line])),
-        }
-    }
+    let things = grouped(all.into_iter().map(|(thing, place)| (thing, place.line)));
     for (index, (thing, lines)) in things.iter().take(LINES_MAX).enumerate() {
         let line = match lines.as_slice() {
             [] | [0, ..] => String::new(),
