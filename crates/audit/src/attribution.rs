@@ -4,7 +4,6 @@
 //! one. "unknown" is a legal answer; "confirmed" takes an experiment (R35), which
 //! [`crate::confirmation`] weighs.
 
-use bakeoff_plan::LoadModel;
 use bakeoff_record::{
     FOREIGN_DISTURBED_CPUS, Outcome, Record, THROTTLED_SHARE, TrialRecord, foreign_cpus,
     steal_from_server, throttled_share,
@@ -375,5 +374,5 @@ fn processors_left(subject: &Subject<'_>) -> String {
 }
 
 fn is_closed(subject: &Subject<'_>) -> bool {
-    matches!(subject.result.load.model, LoadModel::Closed { .. })
+    !subject.result.load.model.is_open()
 }

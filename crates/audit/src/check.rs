@@ -85,6 +85,15 @@ impl Check {
         Self::new(code, Level::NotRun, text)
     }
 
+    /// The same unless something is wrong; then of this level, and with more to say.
+    pub(crate) fn worse_if(self, is_wrong: bool, level: Level, more: &str) -> Self {
+        if is_wrong {
+            Self::new(self.code, level, self.text + more)
+        } else {
+            self
+        }
+    }
+
     /// The figure and the limit that it was held against.
     pub(crate) fn figures(mut self, value: f64, limit: f64) -> Self {
         (self.value, self.limit) = (Some(value), Some(limit));

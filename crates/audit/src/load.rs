@@ -2,7 +2,6 @@
 
 mod together;
 
-use bakeoff_plan::LoadModel;
 use bakeoff_record::{KEPT_DISTURBED_SHARE, LoadResult, Outcome, Warning, engine_kept_share};
 
 use crate::checks::working;
@@ -150,7 +149,7 @@ fn kept(result: &LoadResult) -> Option<Warning> {
 fn behind(result: &LoadResult) -> Option<Warning> {
     let slip = result.schedule.as_ref()?.slip.quantile(0.99)? as f64;
     let latency = result.latency_bounds(0.99).map(|bounds| bounds.low);
-    (is_open(result) && slip > send_lag_allowed_ns(latency)).then(|| {
+    (result.load.model.is_open() && slip > send_lag_allowed_ns(latency)).then(|| {
         let text = format!(
             "1 % of the requests that did not wait for the server were begun {:.2} ms late or more",
             slip / 1e6
@@ -215,8 +214,4 @@ fn without_page(result: &LoadResult) -> Option<Warning> {
         let text = format!("{missing} of {completed} answers {what} ({status}{to})");
         warning("no-page", text)
     })
-}
-
-fn is_open(result: &LoadResult) -> bool {
-    !matches!(result.load.model, LoadModel::Closed { .. })
 }

@@ -1,7 +1,7 @@
 //! Which bottlenecks can be put to the test.
 
-use bakeoff_plan::{Change, LoadModel, distinct};
-use bakeoff_record::{ContenderKind, Record, TrialRecord};
+use bakeoff_plan::{Change, distinct};
+use bakeoff_record::{ContenderKind, Record};
 
 use crate::confirmation::change_for;
 use crate::judged::judged_cells;
@@ -28,8 +28,8 @@ pub fn suspected(record: &Record) -> Vec<Suspected> {
     let mut all: Vec<Suspected> = Vec::new();
     for cell in &judged_cells(record) {
         let is_contender = cell.cell.kind == ContenderKind::Contender;
-        let is_closed = |trial: &&TrialRecord| matches!(trial.load.model, LoadModel::Closed { .. });
-        let can_follow = is_contender && cell.cell.trials.iter().all(is_closed);
+        let mut trials = cell.cell.trials.iter();
+        let can_follow = is_contender && trials.all(|trial| !trial.load.model.is_open());
         let Some(bottleneck) = cell.bottleneck.as_ref().filter(|_| can_follow) else {
             continue;
         };

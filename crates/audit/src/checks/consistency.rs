@@ -74,7 +74,7 @@ fn broken_sums(result: &LoadResult) -> Vec<String> {
         ),
     );
     hold(("ok", requests.ok), ("latencies", result.latency.count()));
-    if matches!(result.load.model, LoadModel::Closed { .. }) {
+    if !result.load.model.is_open() {
         hold(
             ("started", requests.started),
             ("carried in or begun", requests.carried_in + requests.begun),
@@ -259,24 +259,17 @@ fn set_up(subject: &Subject<'_>) -> Check {
         return Check::not_run(Code::SetUpCounted, text);
     }
     let share = set_up_s / result.measured_s;
-    let level = if share <= SET_UP_SHARE {
-        Level::Passed
-    } else {
-        Level::Suspect
-    };
     let text = format!(
         "the median of {} connections took {:.1} ms to be set up, {:.1} % of the time in which \
-         all requests were made{}",
+         all requests were made",
         count(result.connections.opened),
         set_up_s * 1e3,
-        share * 100.0,
-        if level == Level::Passed {
-            ""
-        } else {
-            ": the rate is of setting up as much as of serving"
-        }
+        share * 100.0
     );
-    Check::new(Code::SetUpCounted, level, text).figures(share, SET_UP_SHARE)
+    let more = ": the rate is of setting up as much as of serving";
+    Check::passed(Code::SetUpCounted, text)
+        .worse_if(share > SET_UP_SHARE, Level::Suspect, more)
+        .figures(share, SET_UP_SHARE)
 }
 
 fn seconds(histogram: &Histogram) -> f64 {
@@ -380,20 +373,17 @@ fn server_counted(subject: &Subject<'_>) -> Option<Check> {
     // A connection of QUIC is more than one to some servers.
     let accepts = counters.accepts().filter(|_| result.quic.is_none());
     let strangers = accepts.filter(|accepts| *accepts as f64 > most);
-    let text = match (few || many, strangers) {
-        (_, Some(accepts)) => format!(
-            "{text}; it accepted {} connections, of which the engine made {} at the most: somebody \
-             else connected to it",
+    let more = match strangers {
+        Some(accepts) => format!(
+            "; it accepted {} connections, of which the engine made {} at the most: somebody else \
+             connected to it",
             count(accepts),
             count(attempts)
         ),
-        (true, None) => format!("{text}: they contradict each other"),
-        (false, None) => text,
+        None => ": they contradict each other".to_owned(),
     };
-    let check = if few || many || strangers.is_some() {
-        Check::new(Code::ServerCounted, Level::Suspect, text)
-    } else {
-        Check::passed(Code::ServerCounted, text)
-    };
+    let is_wrong = few || many || strangers.is_some();
+    let check = Check::passed(Code::ServerCounted, text);
+    let check = check.worse_if(is_wrong, Level::Suspect, &more);
     Some(check.figures(share, 1.0 + COUNTED_SHARE))
 }

@@ -41,11 +41,6 @@ fn failed_share(subject: &Subject<'_>) -> Check {
         return Check::new(Code::FailedShare, Level::Invalid, text);
     }
     let share = requests.error_share().unwrap_or(0.0);
-    let level = if share < FAILED_SHARE {
-        Level::Passed
-    } else {
-        Level::Suspect
-    };
     let text = match outcomes
         .iter()
         .filter(|(kind, _)| *kind != Outcome::Ok)
@@ -69,7 +64,9 @@ fn failed_share(subject: &Subject<'_>) -> Check {
         ),
         _ => format!("none of {} requests failed{}", count(asked), unseen(asked)),
     };
-    Check::new(Code::FailedShare, level, text).figures(share, FAILED_SHARE)
+    Check::passed(Code::FailedShare, text)
+        .worse_if(share >= FAILED_SHARE, Level::Suspect, "")
+        .figures(share, FAILED_SHARE)
 }
 
 /// The share of failures that so few requests could hide: where `3 / n` of all fail, none of n does
@@ -135,15 +132,9 @@ fn body_bytes(subject: &Subject<'_>) -> Option<Check> {
         count(ok),
         count(length)
     );
-    let check = if share < BODY_SENT_SHARE {
-        Check::new(
-            Code::BodyBytes,
-            Level::Invalid,
-            format!("{text}: bytes are missing"),
-        )
-    } else {
-        Check::passed(Code::BodyBytes, text)
-    };
+    let is_short = share < BODY_SENT_SHARE;
+    let check = Check::passed(Code::BodyBytes, text);
+    let check = check.worse_if(is_short, Level::Invalid, ": bytes are missing");
     Some(check.figures(share, BODY_SENT_SHARE))
 }
 
@@ -158,12 +149,8 @@ fn changing_bytes(subject: &Subject<'_>, changing: &Changing) -> Option<Check> {
         count(least),
         count(most)
     );
-    let level = if changing.may_have(mean) {
-        Level::Passed
-    } else {
-        Level::Invalid
-    };
-    Some(Check::new(Code::BodyBytes, level, text))
+    let check = Check::passed(Code::BodyBytes, text);
+    Some(check.worse_if(!changing.may_have(mean), Level::Invalid, ""))
 }
 
 fn answers(subject: &Subject<'_>, code: Code, side: When) -> Check {

@@ -129,12 +129,9 @@ fn drift(subject: &Subject<'_>) -> Option<Check> {
     let drift = subject.ceilings.drift?;
     let percent = (drift.log.exp() - 1.0) * 100.0;
     let text = format!("the yardstick of this round was {percent:+.0} % off its median");
-    let check = if drift.log.abs() > drift.limit {
-        let text = format!("{text}: the machine was another one for a while");
-        Check::new(Code::Drift, Level::Disturbed, text)
-    } else {
-        Check::passed(Code::Drift, text)
-    };
+    let is_off = drift.log.abs() > drift.limit;
+    let more = ": the machine was another one for a while";
+    let check = Check::passed(Code::Drift, text).worse_if(is_off, Level::Disturbed, more);
     Some(check.figures(drift.log.abs(), drift.limit))
 }
 
@@ -187,12 +184,9 @@ fn accept_queue(subject: &Subject<'_>) -> Option<Check> {
         count(fullest.queue),
         count(limit)
     );
-    let check = if share >= ACCEPT_QUEUE_SHARE {
-        let text = format!("{text}: while it is full, new ones are dropped and tried again");
-        Check::new(Code::AcceptQueue, Level::Suspect, text)
-    } else {
-        Check::passed(Code::AcceptQueue, text)
-    };
+    let is_full = share >= ACCEPT_QUEUE_SHARE;
+    let more = ": while it is full, new ones are dropped and tried again";
+    let check = Check::passed(Code::AcceptQueue, text).worse_if(is_full, Level::Suspect, more);
     Some(check.figures(share, ACCEPT_QUEUE_SHARE))
 }
 
@@ -296,22 +290,15 @@ fn backend(subject: &Subject<'_>) -> Check {
         return Check::not_run(Code::BackendBound, text);
     };
     let share = subject.rate() / direct;
-    let level = if share > BACKEND_SHARE {
-        Level::Suspect
-    } else {
-        Level::Passed
-    };
     let text = format!(
-        "{:.0} % of the {} requests/s that the upstream gives directly{}",
+        "{:.0} % of the {} requests/s that the upstream gives directly",
         share * 100.0,
-        rate(direct),
-        if level == Level::Passed {
-            ""
-        } else {
-            ": the proxy's score is a lower bound"
-        }
+        rate(direct)
     );
-    Check::new(Code::BackendBound, level, text).figures(share, BACKEND_SHARE)
+    let more = ": the proxy's score is a lower bound";
+    Check::passed(Code::BackendBound, text)
+        .worse_if(share > BACKEND_SHARE, Level::Suspect, more)
+        .figures(share, BACKEND_SHARE)
 }
 
 fn co_located(subject: &Subject<'_>) -> Check {

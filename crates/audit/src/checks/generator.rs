@@ -198,11 +198,6 @@ fn lag(subject: &Subject<'_>) -> Check {
         let text = "how soon the engine read its answers is not known";
         return Check::not_run(Code::EngineLag, text);
     };
-    let level = if share > ENGINE_LAG_SHARE {
-        Level::Suspect
-    } else {
-        Level::Passed
-    };
     let text = format!(
         "answers lay {:.3} ms in the kernel before the engine read them (p99 {:.3} ms, of {} that \
          were timed), with 95 % confidence {:.0} % of the latency or more",
@@ -211,7 +206,9 @@ fn lag(subject: &Subject<'_>) -> Check {
         count(timed),
         share * 100.0
     );
-    Check::new(Code::EngineLag, level, text).figures(share, ENGINE_LAG_SHARE)
+    Check::passed(Code::EngineLag, text)
+        .worse_if(share > ENGINE_LAG_SHARE, Level::Suspect, "")
+        .figures(share, ENGINE_LAG_SHARE)
 }
 
 /// Largest share of the window that a thread of the engine worked.

@@ -254,12 +254,9 @@ fn link_measured(hosts: &Hosts) -> Check {
         after / 1e6
     );
     // What a trial may use is the lower of the two, so a change by itself weakens no number.
-    let level = if share > LINK_CHANGE_SHARE {
-        Level::Note
-    } else {
-        Level::Passed
-    };
-    Check::new(code, level, text).figures(share, LINK_CHANGE_SHARE)
+    Check::passed(code, text)
+        .worse_if(share > LINK_CHANGE_SHARE, Level::Note, "")
+        .figures(share, LINK_CHANGE_SHARE)
 }
 
 /// How far two measurements of a link are apart, as a share of the larger one.
@@ -300,13 +297,10 @@ fn way(hosts: &Hosts) -> Check {
         share * 100.0,
         p50 / 1e6
     );
-    let check = if share >= WAY_SHARE {
-        let text = format!("{text}: latencies are mostly those of the network");
-        Check::new(Code::Way, Level::Suspect, text)
-    } else {
-        Check::passed(Code::Way, text)
-    };
-    check.figures(share, WAY_SHARE)
+    let more = ": latencies are mostly those of the network";
+    Check::passed(Code::Way, text)
+        .worse_if(share >= WAY_SHARE, Level::Suspect, more)
+        .figures(share, WAY_SHARE)
 }
 
 /// How far a time of another host may be off on this trial's axis.

@@ -120,17 +120,14 @@ fn conntrack(subject: &Subject<'_>) -> Option<Check> {
     let ticks = subject.trial.usage.host.iter();
     let most = ticks.filter_map(|tick| tick.conntrack).max()?;
     let share = most as f64 / limit.max(1) as f64;
-    let level = if share > CONNTRACK_SHARE {
-        Level::Suspect
-    } else {
-        Level::Passed
-    };
     let text = format!(
         "the firewall tracked {} of at most {} connections",
         count(most),
         count(limit)
     );
-    Some(Check::new(Code::Conntrack, level, text).figures(share, CONNTRACK_SHARE))
+    let check = Check::passed(Code::Conntrack, text);
+    let check = check.worse_if(share > CONNTRACK_SHARE, Level::Suspect, "");
+    Some(check.figures(share, CONNTRACK_SHARE))
 }
 
 /// Files that the server's processes had open, where that is near what they may: a connection for

@@ -1,11 +1,10 @@
 //! CPU time per request at several rates that a server kept up with (R33): work costs the same
 //! however much of it there is, until something else is in the figure.
 
-use bakeoff_plan::LoadModel;
 use bakeoff_stats::{Cell, Metric, median};
 
 use crate::check::Check;
-use crate::code::Code;
+use crate::code::{Code, Level};
 use crate::limits::{CPU_LEVEL_SHARE, STARTED_SHARE};
 
 /// What the rate of `cell` says of CPU time per request beside the other rates of its contender
@@ -27,11 +26,8 @@ pub(crate) fn check(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Check> {
         away * 100.0,
         costs.len()
     );
-    let check = if away.abs() > CPU_LEVEL_SHARE {
-        Check::note(Code::CpuLevel, text)
-    } else {
-        Check::passed(Code::CpuLevel, text)
-    };
+    let check = Check::passed(Code::CpuLevel, text);
+    let check = check.worse_if(away.abs() > CPU_LEVEL_SHARE, Level::Note, "");
     Some(check.figures(away.abs(), CPU_LEVEL_SHARE))
 }
 
@@ -43,7 +39,7 @@ fn cost(cell: &Cell<'_>) -> Option<f64> {
         };
         let requests = &result.requests;
         let asked = requests.due.or(requests.planned);
-        !matches!(result.load.model, LoadModel::Closed { .. })
+        result.load.model.is_open()
             && asked.is_some_and(|due| requests.ok as f64 >= STARTED_SHARE * due as f64)
     };
     let mut measured = cell.measured();

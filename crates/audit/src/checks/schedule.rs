@@ -1,7 +1,6 @@
 //! Whether the requests of an open loop were sent when they were due and all ended, and whether a
 //! load by count reached its count.
 
-use bakeoff_plan::LoadModel;
 use bakeoff_record::DuePart;
 
 use crate::check::{Check, Level};
@@ -15,7 +14,7 @@ use crate::limits::{
 use crate::subject::Subject;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
-    if !matches!(subject.result.load.model, LoadModel::Closed { .. }) {
+    if subject.result.load.model.is_open() {
         checks.push(started(subject));
         checks.extend(unended(subject));
         checks.push(worst_generator(subject, send_lag));

@@ -1,6 +1,5 @@
 //! Whether the window is one level (R24): a mean over two levels is of neither.
 
-use bakeoff_plan::LoadModel;
 use bakeoff_record::{
     FOREIGN_DISTURBED_CPUS, FOREIGN_SUSPECT_CPUS, Interval, TreeTick, foreign_cpus,
     foreign_over_time,
@@ -22,7 +21,7 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     // By count the clients of a closed loop run out of requests one by one, so that the end is
     // never level. An open loop by count has a window as any other.
     let load = &subject.result.load;
-    if load.requests.is_some() && matches!(load.model, LoadModel::Closed { .. }) {
+    if load.requests.is_some() && !load.model.is_open() {
         return;
     }
     let parts = joined(&subject.result.intervals, subject.result.measured_s);
