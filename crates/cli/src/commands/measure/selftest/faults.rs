@@ -75,10 +75,18 @@ fn timed(
     }
 }
 
-/// A server of a closed loop: with the fault, or without.
+/// Arguments of a server: with the fault, or without.
+fn with(planted: bool, own: &str, fault: &str) -> String {
+    format!("{own} {}", if planted { fault } else { "" })
+}
+
+/// A server of a closed loop.
 fn closed(planted: bool, fault: &str) -> Setup {
-    let fault = if planted { fault } else { "" };
-    Setup::Campaign(Campaign::closed(&format!("--work 1ms {fault}")))
+    Setup::Campaign(one(planted, fault))
+}
+
+fn one(planted: bool, fault: &str) -> Campaign {
+    Campaign::closed(&with(planted, "--work 1ms", fault))
 }
 
 fn answers() -> Vec<Fault> {
@@ -131,12 +139,7 @@ fn answers() -> Vec<Fault> {
             "of two servers the one that answers 503 at once has three times as many answers",
             Finds::NeverWins(Code::FailedShare),
             |planted| {
-                let fault = if planted {
-                    "--fault wrong-status --at 100ms"
-                } else {
-                    ""
-                };
-                let other = format!("--work 1ms {fault}");
+                let other = with(planted, "--work 1ms", "--fault wrong-status --at 100ms");
                 Setup::Campaign(Campaign::closed("--work 1ms").against(&other).rounds(3))
             },
         ),
@@ -173,12 +176,10 @@ fn connections() -> Vec<Fault> {
              request takes a connection",
             Finds::Weakened(&[Code::AcceptQueue, Code::ListenOverflows]),
             |planted| {
-                let fault = if planted { "--fault backlog" } else { "" };
-                let server = format!("--work 1ms {fault}");
                 Setup::Campaign(Campaign {
                     load: "clients = 16".to_owned(),
                     workload: "connections = \"new\"",
-                    ..Campaign::closed(&server)
+                    ..one(planted, "--fault backlog")
                 })
             },
         ),
@@ -200,12 +201,13 @@ fn connections() -> Vec<Fault> {
     ]
 }
 
+const PROXY: &str = "--work 1ms --origin {origin}";
+
 /// A proxy before the built-in upstream.
 fn proxy(planted: bool, fault: &str) -> Campaign {
-    let fault = if planted { fault } else { "" };
     Campaign {
         workload: "proxied = true",
-        ..Campaign::closed(&format!("--work 1ms --origin {{origin}} {fault}"))
+        ..Campaign::closed(&with(planted, PROXY, fault))
     }
 }
 
@@ -240,8 +242,8 @@ fn upstreams() -> Vec<Fault> {
 
 /// Two servers, of which the second one does other work.
 fn pair(planted: bool, fault: &str, workload: &'static str) -> Setup {
-    let fault = if planted { fault } else { "" };
-    let campaign = Campaign::closed("--work 500us").against(&format!("--work 500us {fault}"));
+    let other = with(planted, "--work 500us", fault);
+    let campaign = Campaign::closed("--work 500us").against(&other);
     Setup::Campaign(Campaign {
         workload,
         ..campaign
@@ -280,8 +282,7 @@ fn unequal_work() -> Vec<Fault> {
             "one of two proxies makes a connection to the upstream for each request",
             Finds::Unequal(&[Code::Equal("equal-upstream-connections")]),
             |planted| {
-                let fault = if planted { "--fault new-upstream" } else { "" };
-                let other = format!("--work 1ms --origin {{origin}} {fault}");
+                let other = with(planted, PROXY, "--fault new-upstream");
                 Setup::Campaign(proxy(false, "").against(&other))
             },
         ),
@@ -290,9 +291,7 @@ fn unequal_work() -> Vec<Fault> {
 
 /// The same over a window that is long enough for a course.
 fn course(planted: bool, fault: &str) -> Setup {
-    let fault = if planted { fault } else { "" };
-    let campaign = Campaign::closed(&format!("--work 1ms {fault}"));
-    Setup::Campaign(campaign.window_ms(2000))
+    Setup::Campaign(one(planted, fault).window_ms(2000))
 }
 
 fn courses() -> Vec<Fault> {
@@ -333,8 +332,7 @@ fn courses() -> Vec<Fault> {
 
 /// An open loop of 600/s over 2 s whose server stands still for a while.
 fn stop(planted: bool, fault: &str) -> Setup {
-    let fault = if planted { fault } else { "" };
-    let server = format!("--work 100us {fault}");
+    let server = with(planted, "--work 100us", fault);
     let mut campaign = Campaign::open(600, &server).window_ms(2000);
     campaign.load = "rate = 600\narrival = \"constant\"\nclients = 64\ntimeout = \"3s\"".to_owned();
     Setup::Campaign(campaign)
@@ -362,12 +360,8 @@ fn stops() -> Vec<Fault> {
             "a server stands still from 0.5 s before the window's end on",
             Finds::Weakened(&[Code::Unended, Code::AnswerAfter]),
             |planted| {
-                let fault = if planted {
-                    "--fault stop --at 600ms"
-                } else {
-                    ""
-                };
-                Setup::Campaign(Campaign::open(200, &format!("--work 300us {fault}")))
+                let server = with(planted, "--work 300us", "--fault stop --at 600ms");
+                Setup::Campaign(Campaign::open(200, &server))
             },
         ),
     ]
@@ -469,10 +463,9 @@ fn bottlenecks() -> Vec<Fault> {
              limit and must not be called that",
             Finds::Bottleneck(&[Limiter::Unknown, Limiter::Network]),
             |planted| {
-                let fault = if planted { "--fault pace" } else { "" };
                 Setup::Campaign(Campaign {
                     body: 20_000,
-                    ..Campaign::closed(&format!("--work 1ms {fault}"))
+                    ..one(planted, "--fault pace")
                 })
             },
         ),
@@ -529,9 +522,8 @@ fn comparisons() -> Vec<Fault> {
             "every other start of a server is slower by half",
             Finds::Noted(&[Code::TwoModes]),
             |planted| {
-                let fault = if planted { "--fault modes" } else { "" };
-                let campaign = Campaign::closed(&format!("--work 1ms {fault}"));
-                Setup::Campaign(campaign.rounds(8).window_ms(600))
+                let campaign = one(planted, "--fault modes").rounds(8);
+                Setup::Campaign(campaign.window_ms(600))
             },
         ),
         certain(
@@ -540,9 +532,8 @@ fn comparisons() -> Vec<Fault> {
             "every other start of a server fails",
             Finds::Weakened(&[Code::RoundsComplete]),
             |planted| {
-                let fault = if planted { "--fault fail" } else { "" };
-                let campaign = Campaign::closed(&format!("--work 1ms {fault}"));
-                Setup::Campaign(campaign.rounds(3).window_ms(400))
+                let campaign = one(planted, "--fault fail").rounds(3);
+                Setup::Campaign(campaign.window_ms(400))
             },
         ),
     ]

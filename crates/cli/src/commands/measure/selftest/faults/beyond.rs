@@ -4,12 +4,11 @@ use bakeoff_report::view::OverloadClass;
 
 use super::super::seen::Finds;
 use super::super::setup::{Campaign, Setup};
-use super::{Fault, timed};
+use super::{Fault, timed, with};
 
 /// A server that can do 200 requests a second and is asked for 800, with the fault in that step.
 fn ramp(planted: bool, fault: &str) -> Setup {
-    let fault = if planted { fault } else { "" };
-    Setup::Campaign(Campaign::ramp(&format!("--work 5ms {fault}")))
+    Setup::Campaign(Campaign::ramp(&with(planted, "--work 5ms", fault)))
 }
 
 pub(super) fn beyond() -> Vec<Fault> {

@@ -51,13 +51,12 @@ pub(super) fn limits() -> Vec<Fault> {
             "one of two servers may open 20 files, and has 32 clients",
             Finds::Unequal(&[Code::Equal("equal-open-files")]),
             |planted| {
-                let load = "clients = 32";
-                let first = Server::Faulty("--work 1ms".to_owned());
-                let mut campaign = Campaign::of(load, first);
+                let server = || Server::Faulty("--work 1ms".to_owned());
+                let mut campaign = Campaign::of("clients = 32", server());
                 campaign.contenders.push(if planted {
                     Server::FewFiles("--work 1ms".to_owned(), 20)
                 } else {
-                    Server::Faulty("--work 1ms".to_owned())
+                    server()
                 });
                 Setup::Campaign(campaign)
             },
