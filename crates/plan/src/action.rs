@@ -83,18 +83,15 @@ impl Actions {
 
     /// What is wrong with them, and with which key.
     pub(crate) fn check(&self) -> Result<(), (&'static str, Fault)> {
-        if !(1..=TIMES_MAX).contains(&self.times) {
-            let fault = Fault::new("`times` is out of range", "write a number from 1 to 100");
-            return Err(("times", fault));
-        }
-        if !EVERY.contains(&self.every) {
-            let fault = Fault::new("`every` is out of range", "write a time from 1s to 60s");
-            return Err(("every", fault));
-        }
-        if !(0.0..=1.0).contains(&self.kept) {
-            let fault = Fault::new("`kept` is out of range", "write a share from 0 to 1");
-            return Err(("kept", fault));
-        }
+        let fix = "write a number from 1 to 100";
+        rules::in_range("times", &self.times, &(1..=TIMES_MAX), fix)?;
+        rules::in_range("every", &self.every, &EVERY, "write a time from 1s to 60s")?;
+        rules::in_range(
+            "kept",
+            &self.kept,
+            &(0.0..=1.0),
+            "write a share from 0 to 1",
+        )?;
         rules::length("every", self.window()).map_err(|fault| ("every", fault))
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::contender::{Readiness, ServerChoice};
-use crate::error::{Place, PlanError};
+use crate::error::{At, PlanError};
 use crate::file::ContenderTable;
 use crate::rules::{self, Fault};
 
@@ -145,7 +145,7 @@ pub(crate) fn container(
     table: &ContenderTable,
     ready: Readiness,
     base: &Path,
-    at: &dyn Fn(&str) -> Box<Place>,
+    at: At<'_>,
     absolute: fn(&str, &Path) -> Result<PathBuf, Fault>,
 ) -> Result<ServerChoice, PlanError> {
     let path = |text: &str, key: &str| absolute(text, base).map_err(|fault| fault.at(at(key)));

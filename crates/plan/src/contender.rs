@@ -139,12 +139,15 @@ pub struct OwnCommand {
 }
 
 /// When a command counts as started.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "ReadyTable")]
 pub struct Readiness {
-    /// Request target that is asked; `None` for that of the workload.
+    /// Request target that is asked; without it, that of the workload.
+    #[schemars(extend("examples" = ["/health"]))]
     pub path: Option<String>,
-    /// Status that it must have; `None` for any below 500.
+    /// Status that it must have; without it, any below 500.
+    #[schemars(range(min = 200, max = 599), extend("examples" = [200]))]
     pub status: Option<u16>,
 }
 
@@ -191,8 +194,6 @@ crate::named! {
         Hup = "HUP",
     }
 }
-
-impl StopSignal {}
 
 /// A URL that is answered already.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

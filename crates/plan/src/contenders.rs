@@ -8,8 +8,8 @@ use crate::container::container;
 use crate::contender::{
     ConfigSource, Contender, OwnAnswer, OwnCommand, Readiness, RunningUrl, ServerChoice, Stopping,
 };
-use crate::error::{Place, PlanError};
-use crate::file::{ChangingTable, ContenderTable};
+use crate::error::{At, Place, PlanError};
+use crate::file::ContenderTable;
 use crate::limits;
 use crate::model::Plan;
 use crate::request::{Changing, SentBody};
@@ -102,11 +102,7 @@ pub(crate) fn contenders(
 }
 
 /// Refuses a server that `library` does not have, and a configuration that is not there.
-fn is_known(
-    server: &ServerChoice,
-    at: &dyn Fn(&str) -> Box<Place>,
-    library: &dyn Library,
-) -> Result<(), PlanError> {
+fn is_known(server: &ServerChoice, at: At<'_>, library: &dyn Library) -> Result<(), PlanError> {
     let ServerChoice::Program { server, config, .. } = server else {
         return Ok(());
     };
@@ -125,7 +121,7 @@ fn is_known(
 }
 
 /// What the table is about; keys of another kind beside it are refused.
-fn kind(table: &ContenderTable, at: &dyn Fn(&str) -> Box<Place>) -> Result<Kind, PlanError> {
+fn kind(table: &ContenderTable, at: At<'_>) -> Result<Kind, PlanError> {
     let said = [
         (Kind::Server, table.server.is_some()),
         (Kind::Command, table.command.is_some()),
@@ -248,11 +244,7 @@ fn servers(
     Ok(made.collect())
 }
 
-fn command(
-    table: &ContenderTable,
-    base: &Path,
-    at: &dyn Fn(&str) -> Box<Place>,
-) -> Result<ServerChoice, PlanError> {
+fn command(table: &ContenderTable, base: &Path, at: At<'_>) -> Result<ServerChoice, PlanError> {
     let command = table.command.clone().unwrap_or_default();
     if command.trim().is_empty() || command.contains('\0') {
         return Err(empty("command").at(at("command")));
@@ -285,24 +277,17 @@ fn variables(table: &ContenderTable) -> Result<(), Fault> {
     Err(Fault::new(problem, "write `env = { NAME = \"value\" }`"))
 }
 
-fn ready(table: &ContenderTable, at: &dyn Fn(&str) -> Box<Place>) -> Result<Readiness, PlanError> {
+fn ready(table: &ContenderTable, at: At<'_>) -> Result<Readiness, PlanError> {
     let Some(ready) = &table.ready else {
         return Ok(Readiness::default());
     };
     if let Some(path) = &ready.path {
         target(path).map_err(|fault| fault.at(at("ready.path")))?;
     }
-    Ok(Readiness {
-        path: ready.path.clone(),
-        status: ready.status,
-    })
+    Ok(ready.clone())
 }
 
-fn running(
-    table: &ContenderTable,
-    base: &Path,
-    at: &dyn Fn(&str) -> Box<Place>,
-) -> Result<ServerChoice, PlanError> {
+fn running(table: &ContenderTable, base: &Path, at: At<'_>) -> Result<ServerChoice, PlanError> {
     let url = table.url.as_deref().unwrap_or_default();
     Ok(ServerChoice::Url(RunningUrl {
         url: Url::read(url).map_err(|fault| fault.at(at("url")))?,
@@ -311,20 +296,13 @@ fn running(
     }))
 }
 
-fn folder(
-    table: &ContenderTable,
-    base: &Path,
-    at: &dyn Fn(&str) -> Box<Place>,
-) -> Result<PathBuf, PlanError> {
+fn folder(table: &ContenderTable, base: &Path, at: At<'_>) -> Result<PathBuf, PlanError> {
     let folder = table.folder.as_deref().unwrap_or("");
     let folder = absolute(folder, base).map_err(|fault| fault.at(at("folder")))?;
     Ok(folder)
 }
 
-fn fresh(
-    table: &ContenderTable,
-    at: &dyn Fn(&str) -> Box<Place>,
-) -> Result<Vec<String>, PlanError> {
+fn fresh(table: &ContenderTable, at: At<'_>) -> Result<Vec<String>, PlanError> {
     let is_empty = |command: &String| command.trim().is_empty() || command.contains('\0');
     match table.fresh.iter().position(is_empty) {
         Some(index) => Err(empty("fresh").at(at(&format!("fresh.{index}")))),
@@ -333,10 +311,7 @@ fn fresh(
 }
 
 /// The right answers that a table says of its contender alone.
-fn answers(
-    table: &ContenderTable,
-    at: &dyn Fn(&str) -> Box<Place>,
-) -> Result<Vec<OwnAnswer>, PlanError> {
+fn answers(table: &ContenderTable, at: At<'_>) -> Result<Vec<OwnAnswer>, PlanError> {
     let each = table.answer.iter().enumerate();
     each.map(|(index, entry)| {
         let read = |sha256: Option<&str>, key: &str| {
@@ -344,10 +319,10 @@ fn answers(
             let read = sha256.map(digest).transpose();
             read.map_err(|fault| fault.at(place()))
         };
-        let changing = |table: &ChangingTable| {
+        let changing = |seen: &Changing| {
             Ok::<_, PlanError>(Changing {
-                bytes: table.bytes,
-                rest_sha256: read(table.rest_sha256.as_deref(), "changing.rest_sha256")?,
+                bytes: seen.bytes,
+                rest_sha256: read(seen.rest_sha256.as_deref(), "changing.rest_sha256")?,
             })
         };
         Ok(OwnAnswer {

@@ -16,6 +16,9 @@ pub struct Place {
     pub position: Option<(usize, usize)>,
 }
 
+/// The place of a key in a table.
+pub(crate) type At<'p> = &'p dyn Fn(&str) -> Box<Place>;
+
 impl Place {
     /// A flag, by its name.
     pub(crate) fn flag(name: &str) -> Box<Self> {

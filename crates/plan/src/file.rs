@@ -25,9 +25,7 @@ mod search;
 mod workload;
 
 pub(crate) use change::ChangeTable;
-pub(crate) use contender::{
-    ChangingTable, ContenderTable, LimitsTable, OwnAnswerTable, ReadyTable, StopTable,
-};
+pub(crate) use contender::{ContenderTable, LimitsTable, OwnAnswerTable, StopTable};
 pub(crate) use header::HeaderText;
 pub(crate) use overload::OverloadTable;
 pub(crate) use search::SearchTable;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Place, PlanError};
+use crate::error::{At, PlanError};
 use crate::file::LimitsTable;
 use crate::rules::Fault;
 
@@ -120,7 +120,7 @@ impl fmt::Display for Limits {
 /// The limits of a contender's table.
 pub(crate) fn of_table(
     table: Option<&LimitsTable>,
-    at: &dyn Fn(&str) -> Box<Place>,
+    at: At<'_>,
 ) -> Result<Option<Limits>, PlanError> {
     let Some(table) = table else { return Ok(None) };
     let limits = || -> Result<Limits, String> {

@@ -120,10 +120,7 @@ impl Overload {
         if let Some(capacity) = self.capacity_per_s {
             rules::rate(capacity).map_err(|fault| ("capacity", fault))?;
         }
-        if !STEP.contains(&step) {
-            let fault = Fault::new("`step` is out of range", "write a time from 1s to 10m");
-            return Err(("step", fault));
-        }
+        rules::in_range("step", &step, &STEP, "write a time from 1s to 10m")?;
         let last = self.steps.last().copied().unwrap_or(BELOW);
         let most = (1.0 - last) / BACK_LEAST;
         let most_s = step.as_secs_f64() * most * (1.0 + ROUNDED);
@@ -152,11 +149,7 @@ impl Overload {
             let fault = Fault::new("`ladder` does not rise", "write each rung above the last");
             return Err(("ladder", fault));
         }
-        if !STEP.contains(&self.rung) {
-            let fault = Fault::new("`rung` is out of range", "write a time from 1s to 10m");
-            return Err(("rung", fault));
-        }
-        Ok(())
+        rules::in_range("rung", &self.rung, &STEP, "write a time from 1s to 10m")
     }
 }
 

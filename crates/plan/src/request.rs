@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Content, Encoding};
@@ -169,14 +170,17 @@ impl std::fmt::Display for SentBody {
     }
 }
 
-/// A body that changes from answer to answer, as with an id and a time.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What stays of a body that changes from answer to answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "ChangingTable")]
 pub struct Changing {
-    /// Shortest and longest length that was seen, bytes; `None` where they are so far apart that
-    /// no length says anything.
+    /// Shortest and longest length that was seen; without it, no length is compared.
+    #[schemars(extend("examples" = [[4608, 4611]]))]
     pub bytes: Option<[u64; 2]>,
-    /// SHA-256, hex, of what stayed the same; `None` where that is not known.
+    /// SHA-256 of what stayed the same, in hex.
+    #[schemars(extend("examples" =
+        ["315f5bdb76d078c43b8ac0064e4a0164612b1fce77c869345bfc94c75894edd3"]))]
     pub rest_sha256: Option<String>,
 }
 

@@ -60,6 +60,19 @@ impl std::fmt::Display for Fault {
     }
 }
 
+/// Holds the value of a key against its range; the fault comes with the key.
+pub(crate) fn in_range<T: PartialOrd>(
+    key: &'static str,
+    value: &T,
+    range: &std::ops::RangeInclusive<T>,
+    fix: &str,
+) -> Result<(), (&'static str, Fault)> {
+    if range.contains(value) {
+        return Ok(());
+    }
+    Err((key, Fault::new(format!("`{key}` is out of range"), fix)))
+}
+
 /// A name that is safe as a part of a folder name.
 pub(crate) fn name(name: &str) -> Result<(), Fault> {
     let safe = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);

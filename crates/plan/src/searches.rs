@@ -169,28 +169,24 @@ impl Search {
             let fault = Fault::new("two goals are the same", "write each of them once");
             return Err(("slo", fault));
         }
-        if !TRIAL.contains(&trial) {
-            let fault = Fault::new("`trial` is out of range", "write a time from 1s to 10m");
-            return Err(("trial", fault));
-        }
+        rules::in_range("trial", &trial, &TRIAL, "write a time from 1s to 10m")?;
         if self.sum < trial * TRIALS_LEAST || self.sum > SUM_MAX {
             let fix = "write at least six times `trial`, so that three trials stand behind each \
                        bound, and at most 1h";
             return Err(("sum", Fault::new("`sum` is out of range", fix)));
         }
-        if !(0.0..=0.9).contains(&self.exceed) {
-            let fault = Fault::new("`exceed` is out of range", "write a share from 0 to 0.9");
-            return Err(("exceed", fault));
-        }
-        if !(0.001..=0.5).contains(&self.width) {
-            let fault = Fault::new("`width` is out of range", "write a share from 0.001 to 0.5");
-            return Err(("width", fault));
-        }
+        let fix = "write a share from 0 to 0.9";
+        rules::in_range("exceed", &self.exceed, &(0.0..=0.9), fix)?;
+        let fix = "write a share from 0.001 to 0.5";
+        rules::in_range("width", &self.width, &(0.001..=0.5), fix)?;
         rules::length("budget", self.budget).map_err(|fault| ("budget", fault))?;
-        if self.confirm > *TRIAL.end() {
-            let fault = Fault::new("`confirm` is out of range", "write a time from 0s to 10m");
-            return Err(("confirm", fault));
-        }
+        let confirm = Duration::ZERO..=*TRIAL.end();
+        rules::in_range(
+            "confirm",
+            &self.confirm,
+            &confirm,
+            "write a time from 0s to 10m",
+        )?;
         let is_share = |share: &f64| (0.01..=1.0).contains(share);
         if self.curve.len() > CURVE_MAX || !self.curve.iter().all(is_share) {
             let fix = "write at most 16 shares from 0.01 to 1";

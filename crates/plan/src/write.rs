@@ -7,10 +7,10 @@ use std::path::Path;
 
 use crate::changes::change_table;
 use crate::container;
-use crate::contender::{ConfigSource, Contender, OwnAnswer, Readiness, ServerChoice};
+use crate::contender::{ConfigSource, Contender, OwnAnswer, ServerChoice};
 use crate::file::{
-    ChangingTable, ClientsText, ContenderTable, CpusText, DurationText, LoadTable, OwnAnswerTable,
-    PinningTable, PlanFile, ReadyTable, ReferencesTable, StopTable,
+    ClientsText, ContenderTable, CpusText, DurationText, LoadTable, OwnAnswerTable, PinningTable,
+    PlanFile, ReferencesTable, StopTable,
 };
 use crate::limits;
 use crate::model::{Load, LoadModel, Plan};
@@ -94,7 +94,7 @@ fn contender_table(contender: &Contender) -> ContenderTable {
             table.fresh = own.fresh.clone();
             table.env = own.environment.iter().cloned().collect();
             table.folder = Some(path(&own.folder));
-            table.ready = Some(ready_table(&own.ready));
+            table.ready = Some(own.ready.clone());
             table.stop = Some(StopTable {
                 signal: own.stop.signal,
                 grace: DurationText(own.stop.grace),
@@ -106,7 +106,7 @@ fn contender_table(contender: &Contender) -> ContenderTable {
             table.folder = Some(path(&running.folder));
         }
         ServerChoice::Container(own) => {
-            table.ready = Some(ready_table(&own.ready));
+            table.ready = Some(own.ready.clone());
             container::into_table(own, &mut table);
         }
         // Only trials hold these, and trials are not written; a reader refuses them by name.
@@ -114,13 +114,6 @@ fn contender_table(contender: &Contender) -> ContenderTable {
         ServerChoice::Origin => table.server = Some("origin".to_owned()),
     }
     table
-}
-
-fn ready_table(ready: &Readiness) -> ReadyTable {
-    ReadyTable {
-        path: ready.path.clone(),
-        status: ready.status,
-    }
 }
 
 fn path(path: &Path) -> String {
@@ -134,10 +127,7 @@ fn answer_table(answer: &OwnAnswer) -> OwnAnswerTable {
         status: answer.status,
         bytes: answer.body.bytes,
         sha256: answer.body.sha256.clone(),
-        changing: answer.body.changing.as_ref().map(|it| ChangingTable {
-            bytes: it.bytes,
-            rest_sha256: it.rest_sha256.clone(),
-        }),
+        changing: answer.body.changing.clone(),
     }
 }
 

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::DurationText;
-use crate::contender::{CertificateKey, Replacement, StopSignal};
+use crate::contender::{CertificateKey, Readiness, Replacement, StopSignal, Stopping};
+use crate::request::Changing;
 
 /// What is compared: a server, a version or build of it, and one configuration; or a command of
 /// your own; or a URL that is answered already.
@@ -88,7 +89,7 @@ pub(crate) struct ContenderTable {
     pub(crate) folder: Option<String>,
     /// When `command`, `image` or `service` counts as started; without it, when it answers the
     /// workload.
-    pub(crate) ready: Option<ReadyTable>,
+    pub(crate) ready: Option<Readiness>,
     /// How `command` is asked to end; without it, by TERM, and by force after 2s.
     pub(crate) stop: Option<StopTable>,
     /// User of this machine that the server runs as where bakeoff runs as root, in place of the
@@ -120,18 +121,6 @@ pub(crate) struct LimitsTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["64M"]))]
     pub(crate) memory: Option<String>,
-}
-
-/// When a command counts as started.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ReadyTable {
-    /// Request target that is asked; without it, that of the workload.
-    #[schemars(extend("examples" = ["/health"]))]
-    pub(crate) path: Option<String>,
-    /// Status that it must have; without it, any below 500.
-    #[schemars(range(min = 200, max = 599), extend("examples" = [200]))]
-    pub(crate) status: Option<u16>,
 }
 
 /// How a command is asked to end.
@@ -169,22 +158,9 @@ pub(crate) struct OwnAnswerTable {
         ["315f5bdb76d078c43b8ac0064e4a0164612b1fce77c869345bfc94c75894edd3"]))]
     pub(crate) sha256: Option<String>,
     /// What stays of a body that changes from answer to answer.
-    pub(crate) changing: Option<ChangingTable>,
-}
-
-/// What stays of a body that changes from answer to answer.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ChangingTable {
-    /// Shortest and longest length that was seen; without it, no length is compared.
-    #[schemars(extend("examples" = [[4608, 4611]]))]
-    pub(crate) bytes: Option<[u64; 2]>,
-    /// SHA-256 of what stayed the same, in hex.
-    #[schemars(extend("examples" =
-        ["315f5bdb76d078c43b8ac0064e4a0164612b1fce77c869345bfc94c75894edd3"]))]
-    pub(crate) rest_sha256: Option<String>,
+    pub(crate) changing: Option<Changing>,
 }
 
 fn default_grace() -> DurationText {
-    DurationText(crate::contender::Stopping::default().grace)
+    DurationText(Stopping::default().grace)
 }
