@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_plan::{LoadModel, Plan, blocks};
+use bakeoff_plan::{Plan, blocks};
 use bakeoff_record::{ContenderKind, TrialEnd, TrialRecord};
 use bakeoff_report::{count, whole};
 
@@ -76,7 +76,7 @@ impl Standings {
             round: trial.round,
             is_repeated: trial.attempt > 1,
         });
-        let is_open = !matches!(trial.load.model, LoadModel::Closed { .. });
+        let is_open = trial.load.model.is_open();
         if let Some(value) = value(trial, is_open) {
             let cell = self.cells.entry(cell).or_default();
             cell.is_open = is_open;

@@ -63,31 +63,19 @@ impl LiveLoad {
 pub fn live_campaign(live: &LiveCampaign) -> String {
     let mut out = String::new();
     let name = "bakeoff_trials_planned";
-    family(
-        &mut out,
-        name,
-        "gauge",
-        "Trials of the plan, as far as that is known.",
-    );
+    let help = "Trials of the plan, as far as that is known.";
+    family(&mut out, name, "gauge", help);
     sample(&mut out, name, &[], live.trials_planned);
     let name = "bakeoff_trials_ended";
-    family(
-        &mut out,
-        name,
-        "counter",
-        "Trials that have ended, those recorded before included.",
-    );
+    let help = "Trials that have ended, those recorded before included.";
+    family(&mut out, name, "counter", help);
     sample(&mut out, &format!("{name}_total"), &[], live.trials_ended);
     let name = "bakeoff_left_seconds";
     family(&mut out, name, "gauge", "Expected time that is left.");
     sample(&mut out, name, &[], live.left_s);
     let name = "bakeoff_trial_running";
-    family(
-        &mut out,
-        name,
-        "gauge",
-        "The trial that runs, and the step that it is at.",
-    );
+    let help = "The trial that runs, and the step that it is at.";
+    family(&mut out, name, "gauge", help);
     if let Some(trial) = &live.trial {
         let labels = [
             ("trial", trial.id.as_str()),

@@ -4,7 +4,7 @@ use bakeoff_plan::{Contender, Load, Plan, Workload};
 use bakeoff_record::{ContenderKind, TrialRecord};
 
 use crate::progress::{Budget, Progress};
-use crate::seen::{Came, Purpose, Seen};
+use crate::seen::{Purpose, Seen};
 
 /// The search of one contender at one workload.
 #[derive(Debug, Clone)]
@@ -79,12 +79,6 @@ pub fn yardstick<'r>(
 }
 
 impl Quest<'_> {
-    /// Whether nothing of it came to its load so far.
-    pub fn is_untouched(&self) -> bool {
-        let mut trials = self.progress.trials.iter();
-        !trials.any(|trial| !matches!(trial.came, Came::Lost(_)))
-    }
-
     /// Trials that ended.
     pub fn ended(&self) -> usize {
         self.progress.trials.len()

@@ -27,23 +27,15 @@ struct Form {
 
 /// Richest first; an interval is worth more than the baseline's value.
 const FORMS: [Form; 4] = [
-    Form {
-        baseline: true,
-        ranges: true,
-    },
-    Form {
-        baseline: false,
-        ranges: true,
-    },
-    Form {
-        baseline: true,
-        ranges: false,
-    },
-    Form {
-        baseline: false,
-        ranges: false,
-    },
+    form(true, true),
+    form(false, true),
+    form(true, false),
+    form(false, false),
 ];
+
+const fn form(baseline: bool, ranges: bool) -> Form {
+    Form { baseline, ranges }
+}
 
 /// A table in the form that fits.
 pub(super) struct Drawn<'r> {

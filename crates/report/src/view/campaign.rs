@@ -405,7 +405,7 @@ fn load(label: String, load: &Load) -> LoadFacts {
             (title, None)
         }
     };
-    let is_open = !matches!(load.model, LoadModel::Closed { .. });
+    let is_open = load.model.is_open();
     LoadFacts {
         label,
         title,
