@@ -1,5 +1,6 @@
-//! Lists the files of `plans/` and `workloads/` as constants for `library.rs`. In the repository
-//! these are links to the folders at its root; in a package they are the folders themselves.
+//! Lists the files of `plans/`, `plans/published/` and `workloads/` as constants for `library.rs`.
+//! In the repository these are links to the folders at its root; in a package they are the folders
+//! themselves.
 
 #![allow(
     clippy::disallowed_methods,
@@ -14,7 +15,11 @@ use std::{env, fs};
 fn main() -> Result<(), Box<dyn Error>> {
     let here = env::var("CARGO_MANIFEST_DIR")?;
     let mut code = String::new();
-    for (constant, folder) in [("PLANS", "plans"), ("WORKLOADS", "workloads")] {
+    for (constant, folder, extension) in [
+        ("PLANS", "plans", "toml"),
+        ("PUBLISHED", "plans/published", "csv"),
+        ("WORKLOADS", "workloads", "toml"),
+    ] {
         let folder = Path::new(&here).join(folder).canonicalize()?;
         // A folder stands for what is in it: added and removed files count too.
         println!("cargo::rerun-if-changed={}", folder.display());
@@ -22,10 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for entry in fs::read_dir(&folder)? {
             paths.push(entry?.path());
         }
-        paths.retain(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "toml")
-        });
+        paths.retain(|path| path.extension().is_some_and(|it| it == extension));
         paths.sort();
         writeln!(code, "static {constant}: &[(&str, &str)] = &[")?;
         for path in paths {

@@ -56,6 +56,7 @@ mod install;
 mod load;
 mod overload;
 mod paths;
+mod published;
 mod race;
 mod resumed;
 mod run;

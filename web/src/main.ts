@@ -138,6 +138,8 @@ function start(report: Report): void {
     header(report),
     answer(selection),
     plain(report, "cautions"),
+    plain(report, "published"),
+    folded(report, "published-ratios", "Published ratios"),
     plain(report, "ratios", "Overview"),
     results(selection, cells),
     folded(report, "comparisons", "Comparisons"),

@@ -169,6 +169,8 @@ pub(crate) enum MachineCommand {
     Plan(PlanFlags),
     /// List servers with their installed versions, workloads and plans
     List(ListFlags),
+    /// List the published comparisons that can be repeated, and how long each takes
+    Experiments,
     /// Install a server's program into the user's cache
     Install(InstallFlags),
     /// Remove caches and the folders of killed runs, but no records

@@ -81,7 +81,10 @@ pub use file::{LogFormat, plan_schema, workload_schema};
 pub use headers::{USER_AGENT, own_header, repeated_header, with_user_agent};
 pub use hosts::{HOME, Host, HostRoles, HostWay, Hosts, Pods, hosts_schema};
 pub use in_order::{distinct, grouped};
-pub use library::{Builtin, builtin_plan, builtin_plans, builtin_workloads, first_sentence};
+pub use library::{
+    Builtin, Published, PublishedRow, builtin_plan, builtin_plans, builtin_workloads,
+    first_sentence, published,
+};
 pub use limits::Limits;
 pub use list::{ListError, ListedBody, ListedRequest, parse_request_list};
 pub use model::*;

@@ -4,7 +4,7 @@
 
 use crate::resolve::Library;
 
-// `PLANS` and `WORKLOADS`: names with texts, sorted by name. Written by `build.rs`.
+// `PLANS`, `PUBLISHED` and `WORKLOADS`: names with texts, sorted by name. Written by `build.rs`.
 include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
 
 /// The workloads in the program.
@@ -32,6 +32,55 @@ pub fn builtin_plan(name: &str) -> Option<&'static str> {
 /// Names and texts of all plans in the program, sorted by name.
 pub fn builtin_plans() -> impl ExactSizeIterator<Item = (&'static str, &'static str)> {
     PLANS.iter().copied()
+}
+
+/// What was published of a comparison that a plan of the program repeats.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Published {
+    /// Where and when, and what kind of figures.
+    pub title: &'static str,
+    /// Its figures, one for each pair, in the order of its tables.
+    pub rows: Vec<PublishedRow>,
+}
+
+/// A published ratio of two contenders.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PublishedRow {
+    /// Workload's name in the plan.
+    pub workload: &'static str,
+    /// Label of the load.
+    pub load: &'static str,
+    /// Name of the metric.
+    pub metric: &'static str,
+    /// The contender whose value is the ratio's denominator.
+    pub first: &'static str,
+    /// The contender whose value is the numerator.
+    pub second: &'static str,
+    /// Second over first.
+    pub ratio: f64,
+}
+
+/// What was published of the comparison that the plan of this name repeats; `None` of other plans.
+pub fn published(plan: &str) -> Option<Published> {
+    let mut lines = find(PUBLISHED, plan)?.lines();
+    let title = lines.next()?.trim_start_matches("# ");
+    Some(Published {
+        title,
+        rows: lines.skip(1).filter_map(published_row).collect(),
+    })
+}
+
+fn published_row(line: &'static str) -> Option<PublishedRow> {
+    let mut fields = line.split(',');
+    let mut next = || fields.next();
+    Some(PublishedRow {
+        workload: next()?,
+        load: next()?,
+        metric: next()?,
+        first: next()?,
+        second: next()?,
+        ratio: next()?.parse().ok()?,
+    })
 }
 
 /// Names and texts of all workloads in the program, sorted by name.
@@ -94,6 +143,34 @@ pub(crate) mod tests {
             let workload = workload(name);
             assert_eq!(workload.name, name);
             assert!(!workload.description.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_was_published_is_of_cells_that_a_plan_has() {
+        let all: Vec<&str> = PUBLISHED.iter().map(|(name, _)| *name).collect();
+        assert_eq!(all, ["h2load-2020", "h2load-2020-h3", "hotdog", "vegeta"]);
+        for name in all {
+            let (plan, text) = (builtin(name), find(PUBLISHED, name).unwrap());
+            let rows = published(name).unwrap().rows;
+            assert_eq!(
+                rows.len(),
+                text.lines().count() - 2,
+                "{name}: a row is not read"
+            );
+            for row in rows {
+                let names = |contender: &str| plan.contenders.iter().any(|it| it.name == contender);
+                assert!(names(row.first) && names(row.second), "{name}: {row:?}");
+                assert!(
+                    plan.workloads.iter().any(|it| it.name == row.workload),
+                    "{row:?}"
+                );
+                assert!(
+                    plan.loads.iter().any(|it| it.label() == row.load),
+                    "{row:?}"
+                );
+                assert!(row.ratio > 0.0);
+            }
         }
     }
 

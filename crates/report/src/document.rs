@@ -365,6 +365,9 @@ pub fn draw(report: &Report) -> Document {
     let mut sections = vec![context::heading(report)];
     sections.extend(answer::draw(report));
     sections.extend(context::cautions(report));
+    if let Some(published) = &report.published {
+        sections.extend(context::published(published));
+    }
     sections.extend(cells::draw(report));
     sections.extend(context::comparisons(report));
     sections.extend(links::draw(report));

@@ -261,6 +261,9 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
         lines.extend(rows.map(|row| paint.on(&row, options.colour)));
     }
     lines.extend(reported);
+    if let Some(published) = &report.published {
+        lines.extend(folded(&published.summary(), "  ", options.width));
+    }
     let own = options.record.map(crate::number::plain);
     let record = own.as_deref().unwrap_or("RECORD");
     let needed_again = options.needed_again.map(crate::number::plain);

@@ -19,6 +19,7 @@ mod links;
 mod longer;
 mod lost;
 mod no_finding;
+mod published;
 mod series;
 mod trial;
 mod vegeta;
@@ -53,6 +54,7 @@ pub use late::LATE_S;
 pub use links::Link;
 pub use lost::{Lost, LostCell};
 pub use no_finding::NoFinding;
+pub use published::{Holds, Published, PublishedRatio};
 pub use series::{Curve, Processes, Throughput, Tree};
 pub use trial::{Server, Text, Trial};
 pub use vegeta::{Amount, Attacked, Duration, Latencies, Vegeta};
@@ -77,6 +79,9 @@ pub struct Report {
     pub cells: Vec<Cell>,
     /// Pairs of contenders at the same workload and load.
     pub comparisons: Vec<Comparison>,
+    /// What was published of the comparison that the plan repeats; null of other plans.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
     /// The same pairs in shares of one of them, for cells in Vegeta's form.
     pub differences: Vec<Difference>,
     /// Whether contenders do equal work, by workload: facts that differ and facts that do not.
@@ -130,6 +135,7 @@ pub fn view_of(redacted: &Redacted) -> Report {
         summary,
         notes,
         cells,
+        published: published::draw(&record.plan.name, &comparisons),
         comparisons,
         differences,
         equivalence,

@@ -23,6 +23,7 @@ mod debug;
 mod destination;
 mod doctor;
 mod ending;
+mod experiments;
 mod faulty;
 mod find;
 mod findings;
@@ -87,6 +88,7 @@ pub(super) fn on_machine(command: MachineCommand) -> anyhow::Result<u8> {
         MachineCommand::Faulty(command) => faulty::carry_out(&command),
         MachineCommand::Plan(flags) => plan::carry_out(&flags),
         MachineCommand::List(flags) => list::carry_out(&flags),
+        MachineCommand::Experiments => experiments::carry_out(),
         MachineCommand::Install(flags) => install::carry_out(&flags),
         MachineCommand::Clean(flags) => clean::carry_out(&flags),
         MachineCommand::Hosts(HostsCommand::Check(flags)) => hosts::check(&flags),

@@ -13,6 +13,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "overload",
             "try",
             "plan",
+            "experiments",
             "debug",
             "origin",
             "yardstick",

@@ -66,8 +66,8 @@ fn unknown_keys() {
         "rounds = 3",
         "colour = 3",
         "p.toml:2:1: unknown key `colour`; known are budget, change, compare, contender, \
-         description, load, max_rounds, name, overload, pinning, protocols, references, rest, rounds, search, \
-         seed, until, workload, workloads",
+         description, load, max_rounds, name, overload, pinning, protocols, references, rest, \
+         rounds, search, seed, until, workload, workloads",
     );
     plan(
         "clients =",

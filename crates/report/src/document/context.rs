@@ -5,7 +5,7 @@ use bakeoff_plan::grouped;
 
 use super::{Column, Extent, Field, Line, Part, Section, Table, Unit, Value};
 use crate::number::plain;
-use crate::view::{Lost, LostCell, Note, Report};
+use crate::view::{Lost, LostCell, Note, Published, PublishedRatio, Report};
 
 /// Cells listed under a note before the rest is only counted.
 const CELLS_PER_NOTE: usize = 3;
@@ -77,6 +77,39 @@ pub(super) fn comparisons(report: &Report) -> Option<Section> {
         let table = Part::Table(Table::of("comparisons", columns, rows));
         Section::new("comparisons", "Comparisons", vec![table]).within(Extent::Full)
     })
+}
+
+/// What was published of the same comparison, and whether it holds here.
+pub(super) fn published(known: &Published) -> [Section; 2] {
+    let column = |name: &str, unit| Column::new(name, name, unit).within(Extent::Full);
+    let columns = vec![
+        column("workload", Unit::Text),
+        column("load", Unit::Text),
+        column("pair", Unit::Text),
+        column("metric", Unit::Text),
+        column("published", Unit::Ratio),
+        column("here", Unit::Ratio),
+        column("answer", Unit::Text),
+    ];
+    let row = |one: &PublishedRatio| {
+        vec![
+            Field::text(plain(&one.workload)),
+            Field::text(plain(&one.load)),
+            Field::text(format!("{} / {}", plain(&one.second), plain(&one.first))),
+            Field::text(one.metric.phrase()),
+            Field::of(Value::Number(one.published)),
+            Field::of(one.here.map_or(Value::Nothing, Value::Estimate)),
+            Field::text(one.holds.text()),
+        ]
+    };
+    let rows = known.ratios.iter().map(row).collect();
+    let table = Part::Table(Table::of("published-ratios", columns, rows));
+    let line = format!("{} {}", known.title, known.summary());
+    let lines = vec![Part::Lines(vec![Line::new(line)])];
+    [
+        Section::new("published", "Beside what was published", lines),
+        Section::new("published-ratios", "Published ratios", vec![table]).within(Extent::Full),
+    ]
 }
 
 /// What did not pass, each kind once.
