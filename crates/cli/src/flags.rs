@@ -169,7 +169,7 @@ pub(crate) enum MachineCommand {
     Plan(PlanFlags),
     /// List servers with their installed versions, workloads and plans
     List(ListFlags),
-    /// List the published comparisons that can be repeated, and how long each takes
+    /// List published comparisons that plans repeat, and the time they take
     Experiments,
     /// Install a server's program into the user's cache
     Install(InstallFlags),
