@@ -100,8 +100,9 @@ pub(crate) const HINTS: [Hint; 8] = [
              that status",
             &[],
         ),
-        hint: "what was measured is no page: give the load the URL to which the server sends, or \
-               --expect-status if that answer is what you measure",
+        hint: "what was measured is no page: give the load the URL to which a redirect leads, \
+               leave out the headers that ask for a 304, or give --expect-status if that answer \
+               is what you measure",
     },
     Hint {
         code: "generators-agree",

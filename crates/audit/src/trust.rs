@@ -229,14 +229,19 @@ fn cause<'c>(judged: &'c JudgedCell<'_>, number: Number) -> Option<&'c Check> {
         .rev()
         .max_by_key(|check| spoiled(check));
     match (worst, disturbing) {
-        // A machine that was disturbed changes rates. It makes no answer wrong.
+        // A machine that was disturbed changes rates. It makes no answer wrong, and none fail.
         (Some(worst), Some(disturbing))
-            if !worst.code.is_correctness() && spoiled(disturbing) > spoiled(worst) =>
+            if !is_of_answers(worst.code) && spoiled(disturbing) > spoiled(worst) =>
         {
             Some(disturbing)
         }
         (worst, _) => worst.or_else(|| judgement.blame(number)),
     }
+}
+
+/// Whether a check says that answers were wrong, or failed, or did not come.
+fn is_of_answers(code: Code) -> bool {
+    code.is_correctness() || matches!(code, Code::FailedShare | Code::Starved)
 }
 
 /// Whether a check says that a rate is near that of a reference.

@@ -20,6 +20,7 @@ mod measure;
 mod report;
 mod share;
 mod site;
+mod unanswered;
 mod verify;
 
 /// Carries out a command and returns its exit code.

@@ -169,7 +169,7 @@ pub(crate) enum MachineCommand {
     Plan(PlanFlags),
     /// List servers with their installed versions, workloads and plans
     List(ListFlags),
-    /// List published comparisons that plans repeat, and the time they take
+    /// List published comparisons that plans repeat, with their time
     Experiments,
     /// Install a server's program into the user's cache
     Install(InstallFlags),

@@ -133,7 +133,7 @@ pub enum FolderError {
         source: serde_json::Error,
     },
     /// There is a record already.
-    #[error("{} holds a record already; choose another --out, or continue it with --resume",
+    #[error("{} holds a record already; choose another --out, or continue it with `bakeoff run --resume`",
             .0.display())]
     Exists(PathBuf),
     /// Another process writes to the record.

@@ -20,7 +20,7 @@ use serde::Serialize;
 pub use unit::Unit;
 
 pub(crate) use answer::{TRUST, legend, marks_of, unit_of};
-pub(crate) use answer::{findings as findings_of, late as late_of};
+pub(crate) use answer::{failing as failing_of, findings as findings_of};
 pub(crate) use page::of_page;
 
 use crate::view::{Report, Tone};

@@ -25,8 +25,8 @@ const LINES_MOST: usize = 29;
 const FINDING_LINES_MOST: usize = 8;
 /// Lines of findings that there is always room for.
 const FINDING_LINES_LEAST: usize = 3;
-/// Servers that answered late after their load, before the rest is only counted.
-const LATE_MOST: usize = 3;
+/// Servers that did not do their work or answered late after it, before the rest is only counted.
+const FAILING_MOST: usize = 3;
 /// Most lines of what else weakens it.
 const TRUST_LINES_MOST: usize = 2;
 /// Most lines of what has no result.
@@ -191,14 +191,18 @@ fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<Strin
         lines.extend(rows.iter().map(|line| paint.on(line, options.colour)));
         lines.extend(below);
     }
-    let late = crate::document::late_of(report);
-    let shown = if options.full { late.len() } else { LATE_MOST };
-    let mut late_shown: Vec<Line> = late.iter().take(shown).cloned().collect();
-    if let Some(more) = late.len().checked_sub(shown).filter(|more| *more > 0) {
-        let text = format!("{more} more answered as late: --full.");
-        late_shown.push(Line::toned(Tone::Warning, text));
+    let failing = crate::document::failing_of(report);
+    let most = if options.full {
+        usize::MAX
+    } else {
+        FAILING_MOST
+    };
+    let mut shown: Vec<Line> = failing.iter().take(most).cloned().collect();
+    if let Some(more) = failing.len().checked_sub(most).filter(|more| *more > 0) {
+        let text = format!("{more} more failed or answered late: --full.");
+        shown.push(Line::toned(Tone::Warning, text));
     }
-    for line in late_shown {
+    for line in shown {
         let text = format!("{}{}", tone_mark(line.tone), line.text);
         let rows = folded(&text, "  ", options.width);
         lines.extend(rows.iter().map(|it| Paint::Yellow.on(it, options.colour)));

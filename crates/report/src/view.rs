@@ -49,6 +49,7 @@ pub use comparison::{Basis, Comparison};
 pub use diff::ConfigDiff;
 pub use difference::Difference;
 pub(crate) use difference::MEASURES;
+pub(crate) use failing::failing_at_work;
 pub use h2load::{H2load, Spread};
 pub use late::LATE_S;
 pub use links::Link;

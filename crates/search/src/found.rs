@@ -384,14 +384,14 @@ fn of_bounds(
         }
         (None, _) => {
             let least = progress.range(goal, closed_per_s).least;
-            let more = match failures_at(progress, goal, least) {
-                Some(share) => format!(": {} % of the requests fail there", percent(share)),
-                None if progress.is_least_needed(goal, closed_per_s) => format!(
+            let longer_s = progress.longer_trial_s(goal, closed_per_s);
+            let more = match (failures_at(progress, goal, least), longer_s) {
+                (Some(share), _) => format!(": {} % of the requests fail there", percent(share)),
+                (None, Some(length_s)) => format!(
                     ": at a lower one a trial has too few requests for the quantile, so give it \
-                     --duration {}s",
-                    progress.duration_for(goal, closed_per_s)
+                     --duration {length_s}s"
                 ),
-                None => String::new(),
+                (None, None) => String::new(),
             };
             let why = format!(
                 "missed at {} requests/s too, the lowest rate tried{more}",

@@ -228,15 +228,13 @@ impl<'s> Progress<'s> {
         }
     }
 
-    /// Whether the lowest rate that is tried is one at which a trial has just enough requests.
-    pub(crate) fn is_least_needed(&self, goal: &Goal, closed_per_s: f64) -> bool {
-        needed(goal) / self.load.duration_s > closed_per_s / FAR_BELOW
-    }
-
     /// Length of a full trial that has enough requests at an eighth of the closed loop's rate,
-    /// whole seconds.
-    pub(crate) fn duration_for(&self, goal: &Goal, closed_per_s: f64) -> u64 {
-        (8.0 * needed(goal) / closed_per_s).ceil() as u64
+    /// whole seconds; `None` where trials have that length, or are tried at lower rates already.
+    pub(crate) fn longer_trial_s(&self, goal: &Goal, closed_per_s: f64) -> Option<u64> {
+        let needed = needed(goal);
+        let is_least = needed / self.load.duration_s > closed_per_s / FAR_BELOW;
+        let length_s = (8.0 * needed / closed_per_s).ceil();
+        (is_least && length_s > self.load.duration_s).then_some(length_s as u64)
     }
 
     pub(crate) fn search_step(&self, goal: &Goal, closed_per_s: f64) -> Option<Step> {

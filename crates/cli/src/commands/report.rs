@@ -11,6 +11,7 @@ use bakeoff_report::{
 };
 use clap::ValueEnum;
 
+use super::unanswered::unanswered;
 use crate::flags::{Format, ReportFlags};
 use crate::{exit, output};
 
@@ -59,6 +60,9 @@ fn ending(report: &Drawn, format: Format) -> u8 {
 
 /// Why what was asked has no answer, as the report says it.
 pub(super) fn no_answer(report: &Report) -> Option<String> {
+    if let Some(why) = unanswered(report) {
+        return Some(why);
+    }
     let no_finding = report.answer.no_finding.as_ref();
     let text = no_finding.filter(|it| it.is_no_answer())?.text();
     let mut letters = text.trim_end_matches('.').chars();

@@ -57,8 +57,8 @@ pub(crate) struct AmountFlags {
     ///
     /// With several URLs of one server, each request picks one at random. Without http:// or
     /// https://, an address with a port, an IP address and localhost are loaded over http. In the
-    /// path, in headers and bodies, {n}, {random 1-1000}, {uuid} and {csv FILE COLUMN} differ from
-    /// request to request.
+    /// path, in headers and bodies, {random 1-1000}, {uuid}, {csv FILE COLUMN} and, for a running
+    /// number, an n in braces differ from request to request.
     #[arg(value_name = "URL", help_heading = "Load", display_order = 0,
           value_parser = Elsewhere::new(StringValueParser::new(), foreign::word))]
     pub(crate) urls: Vec<String>,

@@ -5,14 +5,14 @@ use bakeoff_stats::{Metric, Number};
 
 use super::{Column, Field, Figure, Line, Part, Point, Section, Table, Unit, Value};
 use crate::number::{counted, plain};
-use crate::view::{RatioCell, RatioRow, RatioTable, Report, Tone};
+use crate::view::{RatioCell, RatioRow, RatioTable, Report, Tone, failing_at_work};
 
 /// What the lines on trust stand under.
 pub(crate) const TRUST: &str = "How far to trust it";
 
 pub(super) fn draw(report: &Report) -> Vec<Section> {
     let mut found = findings(report);
-    found.extend(late(report));
+    found.extend(failing(report));
     let found = Part::Lines(found);
     let mut sections = vec![Section::new("findings", "Answer", vec![found])];
     let mut ratios = Vec::new();
@@ -60,10 +60,14 @@ pub(crate) fn findings(report: &Report) -> Vec<Line> {
     lines
 }
 
-/// A line for each contender that answered late after its load, or not at all.
-pub(crate) fn late(report: &Report) -> Vec<Line> {
-    let late = report.answer.late.iter();
-    late.map(|it| Line::toned(Tone::Warning, plain(it)))
+/// A line for each cell in which a contender did not do its work, and for each contender that
+/// answered late after its load, or not at all.
+pub(crate) fn failing(report: &Report) -> Vec<Line> {
+    let failing = report.cells.iter().filter_map(failing_at_work);
+    let late = report.answer.late.iter().cloned();
+    failing
+        .chain(late)
+        .map(|it| Line::toned(Tone::Warning, plain(&it)))
         .collect()
 }
 

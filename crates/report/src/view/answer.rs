@@ -312,13 +312,10 @@ fn next(record: &Record, judged: &Judged<'_>) -> (Option<String>, Option<f64>) {
     let decide = More::of(&judged.comparisons).rounds;
     let rounds = decide.max(judged.rounds_enough);
     let asked = rounds.and_then(|rounds| asking_for(rounds, record, judged));
-    let rest = || awaits_a_contender(record, judged).then(String::new);
+    let rest = || (awaits_a_contender(record, judged) || is_broken_off(record)).then(String::new);
     let asked = asked.or_else(rest);
     let rounds = rounds.unwrap_or(0).max(record.plan.rounds_at_least());
-    let missing = f64::from(rounds - record.rounds_begun().min(rounds));
-    let takes_s = asked
-        .as_ref()
-        .and_then(|_| Some(round_s(record)? * missing));
+    let takes_s = asked.as_ref().and_then(|_| missing_s(record, rounds));
     (asked, takes_s.filter(|takes_s| *takes_s > 0.0))
 }
 
@@ -326,12 +323,23 @@ fn on_hosts(record: &Record) -> bool {
     record.trials.iter().any(|trial| trial.hosts.is_some())
 }
 
-/// What a round took so far, seconds.
-fn round_s(record: &Record) -> Option<f64> {
-    let begun = Some(record.rounds_begun()).filter(|begun| *begun > 0)?;
-    let steps = record.trials.iter().flat_map(|trial| &trial.steps);
+/// Whether somebody stopped it in a trial that is missing.
+fn is_broken_off(record: &Record) -> bool {
+    let last = record.trials.last();
+    last.is_some_and(|trial| trial.end == TrialEnd::Interrupted)
+}
+
+/// What the trials of so many rounds take that have not ended yet, as long as those that have,
+/// seconds.
+fn missing_s(record: &Record, rounds: u32) -> Option<f64> {
+    let first = record.trials.iter().filter(|trial| trial.attempt == 1);
+    let ended: Vec<_> = first.filter(|it| it.end != TrialEnd::Interrupted).collect();
+    let steps = ended.iter().flat_map(|trial| &trial.steps);
     let all_s: f64 = steps.map(|step| step.took_s).sum();
-    Some(all_s / f64::from(begun))
+    let plan = &record.plan;
+    let of_round = bakeoff_plan::trials(plan).len() as f64 / f64::from(plan.rounds_at_least());
+    let missing = (of_round * f64::from(rounds) - ended.len() as f64).max(0.0);
+    (!ended.is_empty()).then(|| all_s / ended.len() as f64 * missing)
 }
 
 /// `about 40 s`, `about 7 min`, `about 2.5 h`.

@@ -31,17 +31,28 @@ pub(super) fn failing(cells: &[Cell], judged: &Judged<'_>) -> Vec<String> {
         .collect();
     let possible = of_contenders().filter(|cell| can_be_done.contains(&place(cell)));
     let failing = possible.filter_map(|cell| {
-        let is_lost = cell.rounds_measured == 0;
-        let is_bad = |check: &&Check| check.level >= Level::Suspect && WORK.contains(&check.code);
-        let mut checks = cell.verdict.checks.iter();
-        let check = checks.find(|check| is_lost || is_bad(check))?;
-        let (name, workload, load) = (&cell.contender, &cell.workload, &cell.load);
-        let mut checks = cell.verdict.checks.iter();
-        let by = checks.find(|check| check.code == Code::ServerLimit);
-        let by = by.map_or(String::new(), |by| format!("; {}", by.text));
-        Some(format!("{name} at {workload}, {load}: {}{by}.", check.text))
+        if cell.rounds_measured > 0 {
+            return failing_at_work(cell);
+        }
+        Some(of_cell(cell, cell.verdict.checks.first()?))
     });
     failing.chain(broken_off(judged)).collect()
+}
+
+/// The sentence on a contender's cell that was measured and in which it did not do its work.
+pub(crate) fn failing_at_work(cell: &Cell) -> Option<String> {
+    let is_bad = |check: &&Check| check.level >= Level::Suspect && WORK.contains(&check.code);
+    let is_measured = cell.is_contender() && cell.rounds_measured > 0;
+    let check = cell.verdict.checks.iter().find(is_bad)?;
+    is_measured.then(|| of_cell(cell, check))
+}
+
+fn of_cell(cell: &Cell, check: &Check) -> String {
+    let (name, workload, load) = (&cell.contender, &cell.workload, &cell.load);
+    let mut checks = cell.verdict.checks.iter();
+    let by = checks.find(|check| check.code == Code::ServerLimit);
+    let by = by.map_or(String::new(), |by| format!("; {}", by.text));
+    format!("{name} at {workload}, {load}: {}{by}.", check.text)
 }
 
 fn broken_off(judged: &Judged<'_>) -> Option<String> {

@@ -150,7 +150,7 @@ pub(super) fn say_why_not_valid(result: &LoadResult, code: u8) {
     if result.requests.ok == 0 {
         let outcomes = result.outcomes.iter();
         let outcomes = outcomes.map(|(outcome, count)| (outcome.name(), count));
-        let why = super::ending::no_answer(result.requests.completed, outcomes);
+        let why = crate::commands::unanswered::no_answer(result.requests.completed, outcomes);
         output::note(&format!("not a valid measurement: {why}"));
     } else if result.has_no_right_body() {
         let wrong = result.observed.bodies_wrong;
