@@ -59,6 +59,7 @@ mod write;
 pub mod content;
 mod library;
 mod order;
+mod question;
 mod random;
 mod schedule;
 mod timed;
@@ -95,6 +96,7 @@ pub use order::{
 pub use overload::{Overload, Purpose, RUNGS_MAX, Ramp, STEPS_MAX};
 pub use overrides::{Overrides, RoundsAsked};
 pub use placeholder::{Tables, ValueTable, joined_placeholders};
+pub use question::Question;
 pub use random::Random;
 pub use replay::{AccessLog, Page, PageRequest, is_redirect};
 pub use request::{

@@ -11,13 +11,12 @@ pub(crate) mod view;
 use bakeoff_record::TrialEnd;
 use bakeoff_search::quests;
 
-use crate::document::Extent;
+use crate::document::Document;
+use crate::machine;
+use crate::own::OwnReport;
 use crate::redaction::Redacted;
-use crate::safe::json_safe;
-use crate::text::TextOptions;
 pub use crate::words::bounds::BoundsTrust;
 use crate::words::find as sentence;
-use crate::{csv, html, machine, markdown, text};
 
 pub use view::{
     CurveRow, Disturbed, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers,
@@ -50,31 +49,32 @@ pub fn find_view(redacted: &Redacted) -> Option<FindReport> {
     })
 }
 
-/// The search as text: the answer, the tables, and with `full` every trial.
-pub fn find_text(report: &FindReport, options: TextOptions<'_>) -> String {
-    let extent = Extent::of(options.full);
-    text::plain(&document::draw(report), extent, options)
-}
+impl OwnReport for FindReport {
+    fn draw(&self, _: bool) -> Document {
+        document::draw(self)
+    }
 
-/// The same as Markdown.
-pub fn find_markdown(report: &FindReport, full: bool) -> String {
-    let extent = Extent::of(full);
-    markdown::plain(&document::draw(report), extent)
-}
+    fn table(&self) -> &'static str {
+        "found"
+    }
 
-/// One line for each contender and goal.
-pub fn find_csv(report: &FindReport) -> String {
-    csv::tables(&document::draw(report), "found")
-}
+    fn pictures(&self) -> (&'static str, String) {
+        ("curve", picture::pictures(self))
+    }
 
-/// A page that loads nothing from anywhere.
-pub fn find_html(report: &FindReport) -> String {
-    let picture = picture::pictures(report);
-    html::plain(&document::draw(report), ("curve", &picture)) + "</html>\n"
-}
+    fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
+    }
 
-/// One document, `bakeoff.find/1`.
-pub fn find_json(report: &FindReport) -> String {
-    let text = serde_json::to_string_pretty(report);
-    json_safe(&text.expect("the view model has only text keys and numbers")) + "\n"
+    fn answer(&self) -> &[String] {
+        &self.answer
+    }
+
+    fn measured(&self) -> [usize; 2] {
+        [self.contenders.len(), 0]
+    }
+
+    fn why_not_valid(&self, strict: bool) -> Option<String> {
+        self.not_valid(strict)
+    }
 }

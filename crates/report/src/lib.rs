@@ -23,6 +23,7 @@ mod machine;
 mod markdown;
 mod number;
 mod overload;
+mod own;
 mod pack;
 mod published;
 mod redaction;
@@ -61,7 +62,7 @@ pub use export::{
 };
 pub use find::{
     BoundsTrust, CurveRow, Disturbed, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow,
-    Servers, TrialRow, find_csv, find_html, find_json, find_markdown, find_text, find_view,
+    Servers, TrialRow, find_view,
 };
 pub use history::{
     EXTRACT_SCHEMA, HISTORY_SCHEMA, History, HistoryCell, HistoryMetric, HistoryNumber,
@@ -75,10 +76,8 @@ pub use live::{LiveCampaign, LiveLoad, LiveTrial, live_campaign, live_load};
 pub use load::{LOAD_SCHEMA, LoadDocument, compare_loads, load_csv, load_json, load_text};
 pub use markdown::{MarkdownOptions, markdown};
 pub use number::{bytes, count, counted, digits, milliseconds, share, trimmed, whole};
-pub use overload::{
-    OVERLOAD_SCHEMA, OverloadReport, OverloadRow, overload_csv, overload_html, overload_json,
-    overload_markdown, overload_text, overload_view,
-};
+pub use overload::{OVERLOAD_SCHEMA, OverloadReport, OverloadRow, overload_view};
+pub use own::{OwnReport, own_view};
 pub use pack::{packed, unpacked};
 pub use published::{PUBLISHED_SCHEMA, published_json, published_markdown, published_text};
 pub use redaction::{Redacted, Redaction};

@@ -11,13 +11,12 @@ pub(crate) mod view;
 
 use bakeoff_record::TrialEnd;
 
-use crate::document::Extent;
+use crate::document::Document;
+use crate::machine;
+use crate::own::OwnReport;
 use crate::redaction::Redacted;
-use crate::safe::json_safe;
-use crate::text::TextOptions;
 use crate::view::Tone;
 use crate::words::overload as sentence;
-use crate::{csv, html, machine, markdown, text};
 
 pub use view::{OVERLOAD_SCHEMA, OverloadReport, OverloadRow};
 
@@ -45,32 +44,37 @@ pub fn overload_view(redacted: &Redacted) -> Option<OverloadReport> {
     })
 }
 
-/// The overload as text: the answer, the tables, what each server did over time, and with `full`
-/// every step of every round.
-pub fn overload_text(report: &OverloadReport, options: TextOptions<'_>) -> String {
-    let extent = Extent::of(options.full);
-    text::plain(&document::draw(report, true), extent, options)
-}
+impl OwnReport for OverloadReport {
+    fn draw(&self, in_characters: bool) -> Document {
+        document::draw(self, in_characters)
+    }
 
-/// The same as Markdown.
-pub fn overload_markdown(report: &OverloadReport, full: bool) -> String {
-    let extent = Extent::of(full);
-    markdown::plain(&document::draw(report, true), extent)
-}
+    fn table(&self) -> &'static str {
+        "steps"
+    }
 
-/// One line for each step of each round.
-pub fn overload_csv(report: &OverloadReport) -> String {
-    csv::tables(&document::draw(report, false), "steps")
-}
+    fn pictures(&self) -> (&'static str, String) {
+        (
+            "answer",
+            self.contenders.iter().map(picture::draw).collect(),
+        )
+    }
 
-/// A page that loads nothing from anywhere, with a picture for each contender.
-pub fn overload_html(report: &OverloadReport) -> String {
-    let pictures: String = report.contenders.iter().map(picture::draw).collect();
-    html::plain(&document::draw(report, false), ("answer", &pictures)) + "</html>\n"
-}
+    fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
+    }
 
-/// One document, `bakeoff.overload/1`.
-pub fn overload_json(report: &OverloadReport) -> String {
-    let text = serde_json::to_string_pretty(report);
-    json_safe(&text.expect("the view model has only text keys and numbers")) + "\n"
+    fn answer(&self) -> &[String] {
+        &self.answer
+    }
+
+    fn measured(&self) -> [usize; 2] {
+        let lost = self.contenders.iter().filter(|row| row.lost.is_some());
+        let lost = lost.count();
+        [self.contenders.len() - lost, lost]
+    }
+
+    fn why_not_valid(&self, strict: bool) -> Option<String> {
+        self.not_valid(strict)
+    }
 }

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::find::find_view;
 use crate::html::escaped;
-use crate::overload::overload_view;
+use crate::own::{OwnReport, own_view};
 use crate::redaction::Redacted;
 use crate::safe::{json_safe, plain};
 use crate::view::view_of;
@@ -109,10 +109,9 @@ struct Preview<'a> {
 pub fn site_record(shared: &Redacted, options: &SiteOptions) -> (SiteRecord, Vec<SiteFile>) {
     let (record, drawn) = if let Some(report) = find_view(shared) {
         let record = SiteRecord::of_search(shared, &report);
-        (record, crate::find_html(&report))
-    } else if let Some(report) = overload_view(shared) {
-        let record = SiteRecord::of_overload(shared, &report);
-        (record, crate::overload_html(&report))
+        (record, report.html())
+    } else if let Some(report) = own_view(shared) {
+        (SiteRecord::of_own(shared, &*report), report.html())
     } else {
         let report = view_of(shared);
         let record = SiteRecord::of_rounds(shared, &report);

@@ -122,16 +122,16 @@ fn read(path: &Path, show_secrets: bool) -> anyhow::Result<Redacted> {
     Ok(redacted(record, show_secrets))
 }
 
-/// Refuses the record of a search or an overload: each of its trials has a rate of its own.
+/// Refuses a record without rounds: what its trials show is not held against each other.
 pub(super) fn refuse_without_rounds(record: &Record, path: &Path) -> anyhow::Result<()> {
-    let (what, holds) = match (record.plan.is_search(), record.plan.is_overload()) {
-        (true, _) => ("a search", "its bounds"),
-        (_, true) => ("an overload", "what was seen"),
-        (false, false) => return Ok(()),
-    };
+    let question = record.plan.question();
+    if question.has_rounds() {
+        return Ok(());
+    }
     Err(exit::usage(format!(
-        "{} is of {what}, which has no rounds to compare; `bakeoff report {}` shows {holds}",
+        "{} is of {}, which has no rounds to compare; `bakeoff report {}` shows what was found",
         path.display(),
+        question.name(),
         shell_path(path)
     )))
 }

@@ -51,8 +51,9 @@ pub(crate) fn carry_out(flags: &HistoryFlags) -> anyhow::Result<u8> {
 /// What a history needs of a record, or why it is left out.
 fn read(path: &Path) -> Result<HistoryRecord, String> {
     let record = Record::read(path).map_err(|error| error.to_string())?;
+    let question = record.plan.question();
     let taken = HistoryRecord::of(&Redacted::hidden(record));
-    taken.ok_or_else(|| "a search or an overload has no rounds to compare".to_owned())
+    taken.ok_or_else(|| format!("{} has no rounds to compare", question.name()))
 }
 
 /// The record folders, each once, in the order given; and behind them those below a named folder

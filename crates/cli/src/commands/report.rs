@@ -5,9 +5,10 @@ mod files;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use bakeoff_plan::Question;
 use bakeoff_record::Record;
 use bakeoff_report::{
-    FindReport, MarkdownOptions, OverloadReport, Redacted, Report, TextOptions, Verdict, plain,
+    FindReport, MarkdownOptions, OwnReport, Redacted, Report, TextOptions, Verdict, plain,
 };
 use clap::ValueEnum;
 
@@ -153,11 +154,12 @@ pub(crate) fn redacted(record: Record, show_secrets: bool) -> Redacted {
     }
 }
 
-/// A record as its report shows it: comparisons of rounds, or what a search found.
+/// A record as its report shows it: comparisons of rounds, what a search found, or the answer to
+/// another question.
 pub(crate) enum Drawn {
     Rounds(Box<Report>),
     Search(Box<FindReport>),
-    Overload(Box<OverloadReport>),
+    Own(Box<dyn OwnReport>),
 }
 
 impl Drawn {
@@ -166,8 +168,8 @@ impl Drawn {
         if let Some(report) = bakeoff_report::find_view(redacted) {
             return Self::Search(Box::new(report));
         }
-        if let Some(report) = bakeoff_report::overload_view(redacted) {
-            return Self::Overload(Box::new(report));
+        if let Some(report) = bakeoff_report::own_view(redacted) {
+            return Self::Own(report);
         }
         let mut report = bakeoff_report::view_of(redacted);
         report.answer.record = name_of(path);
@@ -178,52 +180,53 @@ impl Drawn {
     pub(crate) fn page(&self) -> String {
         match self {
             Self::Rounds(report) => bakeoff_report::html(report),
-            Self::Search(report) => bakeoff_report::find_html(report),
-            Self::Overload(report) => bakeoff_report::overload_html(report),
+            Self::Search(report) => report.html(),
+            Self::Own(report) => report.html(),
         }
     }
 
     /// In a format.
     ///
     /// # Errors
-    /// The format is one for comparisons, and this is a search.
+    /// The format is one for comparisons, and this is none.
     pub(crate) fn shown(&self, shown: &Shown) -> anyhow::Result<String> {
-        let report = match self {
-            Self::Rounds(report) => return draw(report, shown),
-            Self::Overload(report) => return overload(report, shown),
-            Self::Search(report) => report,
-        };
-        refuse_for_search(shown.format)?;
-        Ok(match shown.format {
-            Format::Html => bakeoff_report::find_html(report),
-            Format::Md => bakeoff_report::find_markdown(report, shown.full),
-            Format::Csv => bakeoff_report::find_csv(report),
-            Format::Json => bakeoff_report::find_json(report),
-            _ => bakeoff_report::find_text(report, text_options(shown)),
-        })
+        match self {
+            Self::Rounds(report) => draw(report, shown),
+            Self::Search(report) => own(&**report, shown),
+            Self::Own(report) => own(&**report, shown),
+        }
     }
 }
 
-fn overload(report: &OverloadReport, shown: &Shown) -> anyhow::Result<String> {
-    refuse_for_search(shown.format)?;
+fn own(report: &dyn OwnReport, shown: &Shown) -> anyhow::Result<String> {
     Ok(match shown.format {
-        Format::Html => bakeoff_report::overload_html(report),
-        Format::Md => bakeoff_report::overload_markdown(report, shown.full),
-        Format::Csv => bakeoff_report::overload_csv(report),
-        Format::Json => bakeoff_report::overload_json(report),
-        _ => bakeoff_report::overload_text(report, text_options(shown)),
+        Format::Text => report.text(text_options(shown)),
+        Format::Html => report.html(),
+        Format::Md => report.markdown(shown.full),
+        Format::Csv => report.csv(),
+        Format::Json => report.json(),
+        _ => return Err(for_comparisons()),
     })
 }
 
-/// Refuses a format that has no place for the result of a search or an overload.
-pub(crate) fn refuse_for_search(format: Format) -> anyhow::Result<()> {
-    match format {
-        Format::Text | Format::Html | Format::Md | Format::Csv | Format::Json => Ok(()),
-        _ => Err(exit::usage(
-            "this format is for comparisons; for a search or an overload, --format is text, html, \
-             md, csv or json",
-        )),
+/// Refuses a format that has no place for the answer to another question.
+pub(crate) fn refuse_without_rounds(format: Format, question: Question) -> anyhow::Result<()> {
+    let has_place = matches!(
+        format,
+        Format::Text | Format::Html | Format::Md | Format::Csv | Format::Json
+    );
+    if has_place || question.has_rounds() {
+        Ok(())
+    } else {
+        Err(for_comparisons())
     }
+}
+
+fn for_comparisons() -> anyhow::Error {
+    exit::usage(
+        "this format is for comparisons; for a search, an overload or a change, --format is text, \
+         html, md, csv or json",
+    )
 }
 
 /// What is shown of a report.

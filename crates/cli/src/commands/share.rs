@@ -33,13 +33,7 @@ pub(super) fn carry_out(record: Record, folder: &Path) -> anyhow::Result<u8> {
     if !record.confirming.is_empty() {
         copy_trials(&folder.join(CONFIRM_FOLDER), record, &record.confirming)?;
     }
-    let (page, text) = match bakeoff_report::find_view(&shared) {
-        Some(report) => (
-            bakeoff_report::find_html(&report),
-            bakeoff_report::find_markdown(&report, true),
-        ),
-        None => drawn(&shared),
-    };
+    let (page, text) = drawn(&shared);
     let files = [
         (super::report::PAGE_FILE, page),
         ("report.md", text),
@@ -69,13 +63,10 @@ fn copy_trials(folder: &Path, record: &Record, trials: &[TrialRecord]) -> anyhow
     Ok(())
 }
 
-/// The page and the text of a campaign of rounds, or of an overload.
+/// The page and the text.
 fn drawn(shared: &Redacted) -> (String, String) {
-    if let Some(report) = bakeoff_report::overload_view(shared) {
-        return (
-            bakeoff_report::overload_html(&report),
-            bakeoff_report::overload_markdown(&report, true),
-        );
+    if let Some(report) = bakeoff_report::own_view(shared) {
+        return (report.html(), report.markdown(true));
     }
     let report = bakeoff_report::view_of(shared);
     let full = MarkdownOptions { full: true };

@@ -325,7 +325,7 @@ impl FoundRow {
 
 impl FindReport {
     /// Why nothing in it is a valid measurement; with `strict` why something is not.
-    pub fn why_not_valid(&self, strict: bool) -> Option<String> {
+    pub(super) fn not_valid(&self, strict: bool) -> Option<String> {
         let lost = self
             .contenders
             .iter()

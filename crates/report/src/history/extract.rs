@@ -109,10 +109,10 @@ pub enum HistoryNumber {
 }
 
 impl HistoryRecord {
-    /// Takes them from a record; `None` of a search or an overload, which has no rounds to compare.
+    /// Takes them from a record; `None` where its plan has no rounds to compare.
     pub fn of(redacted: &Redacted) -> Option<Self> {
         let record = redacted.record();
-        if record.plan.is_search() || record.plan.is_overload() {
+        if !record.plan.question().has_rounds() {
             return None;
         }
         let report = view_of(redacted);

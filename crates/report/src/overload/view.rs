@@ -186,7 +186,7 @@ fn why_lost(trial: &TrialRecord) -> Option<String> {
 
 impl OverloadReport {
     /// Why nothing in it is a valid measurement; with `strict` why something is not.
-    pub fn why_not_valid(&self, strict: bool) -> Option<String> {
+    pub(super) fn not_valid(&self, strict: bool) -> Option<String> {
         let lost = self.contenders.iter().find_map(|row| {
             let why = row.lost.as_ref()?;
             Some(format!("{}: {why}", row.contender))

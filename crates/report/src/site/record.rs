@@ -15,7 +15,7 @@ use super::feed::is_time;
 use crate::document::findings_of;
 use crate::find::{FindReport, FoundRow};
 use crate::number::{counted, plain};
-use crate::overload::OverloadReport;
+use crate::own::OwnReport;
 use crate::redaction::Redacted;
 use crate::view::{Cell, Class, Comparison, Report};
 use crate::words::find::searches_apart;
@@ -193,19 +193,16 @@ impl SiteRecord {
         }
     }
 
-    pub(super) fn of_overload(shared: &Redacted, report: &OverloadReport) -> Self {
-        let lost = report.contenders.iter().filter(|row| row.lost.is_some());
-        let lost = lost.count();
-        let counts = [
-            ("measured", report.contenders.len() - lost),
-            ("not measured", lost),
-        ];
-        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+    pub(super) fn of_own(shared: &Redacted, report: &dyn OwnReport) -> Self {
+        let counts = ["measured", "not measured"]
+            .into_iter()
+            .zip(report.measured());
+        let counts = counts.filter(|(_, count)| *count > 0);
         Self {
             verdicts: counts
                 .map(|(name, count)| (name.to_owned(), count))
                 .collect(),
-            ..Self::of(shared, report.answer.clone())
+            ..Self::of(shared, report.answer().to_vec())
         }
     }
 

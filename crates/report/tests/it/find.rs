@@ -11,8 +11,7 @@ use bakeoff_record::{
     Disturbance, Outcome, Record, Role, TreeTick, TreeUsage, TrialEnd, TrialRecord, Usage,
 };
 use bakeoff_report::{
-    FindReport, Redacted, SiteOptions, TextOptions, find_csv, find_html, find_json, find_markdown,
-    find_text, find_view, site_files, site_record,
+    FindReport, OwnReport, Redacted, SiteOptions, TextOptions, find_view, site_files, site_record,
 };
 use bakeoff_search::{TRIALS_MAX, quests};
 use bakeoff_testing::searching::{carried_out, carried_out_of, search, trial};
@@ -36,11 +35,11 @@ fn every_format_has_the_bounds_and_the_curve() {
         ("nginx-default", 7_450.0),
         ("caddy-default", 3_100.0),
     ]));
-    check("find.txt", &find_text(&report, OPTIONS));
-    check("find.md", &find_markdown(&report, false));
-    check("find.csv", &find_csv(&report));
-    check("find.html", &find_html(&report));
-    let json = find_json(&report);
+    check("find.txt", &report.text(OPTIONS));
+    check("find.md", &report.markdown(false));
+    check("find.csv", &report.csv());
+    check("find.html", &report.html());
+    let json = report.json();
     let document: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(document["schema"], "bakeoff.find/1");
     let first = &document["contenders"][0];
@@ -72,7 +71,7 @@ fn searches_for_different_quantiles_have_a_column_for_each() {
     }
     record.plan.loads.insert(0, other);
     let of = [("nginx-default", 7_450.0), ("caddy-default", 3_100.0)];
-    let text = find_text(&view(carried_out_of(record, &of)), OPTIONS);
+    let text = view(carried_out_of(record, &of)).text(OPTIONS);
     let heads = text.lines().find(|line| line.contains("of lower")).unwrap();
     assert!(heads.contains("p90    p95    p99  p99.9"), "{text}");
     let full = text.lines().filter(|line| line.contains(" 50.00 "));
@@ -100,13 +99,10 @@ fn searches_with_the_same_goal_are_named() {
     };
     let names = ["find-p99-10ms-c100: ", "find-p99-10ms-c200: "];
     assert_eq!(names.map(named), [4, 4], "{:#?}", report.answer);
-    let text = find_text(
-        &report,
-        TextOptions {
-            width: 160,
-            ..OPTIONS
-        },
-    );
+    let text = report.text(TextOptions {
+        width: 160,
+        ..OPTIONS
+    });
     assert!(
         text.contains("trials  search\n") && text.contains("failed  search\n"),
         "{text}"
@@ -273,21 +269,18 @@ fn a_bound_of_the_connections_is_not_the_servers() {
             .any(|line| more(line) && line.contains("times as much"))
     );
     for document in [
-        find_text(
-            &report,
-            TextOptions {
-                width: 400,
-                ..OPTIONS
-            },
-        ),
-        find_markdown(&report, false),
-        find_csv(&report),
-        find_html(&report),
-        find_json(&report),
+        report.text(TextOptions {
+            width: 400,
+            ..OPTIONS
+        }),
+        report.markdown(false),
+        report.csv(),
+        report.html(),
+        report.json(),
     ] {
         assert!(document.contains("connections-taken"), "{document}");
     }
-    assert!(find_json(&report).contains("take a higher -c"));
+    assert!(report.json().contains("take a higher -c"));
     assert!(report.why_not_valid(true).is_some());
     // One that works all the time is at its end.
     let mut record = carried_out(&capacities);
@@ -340,7 +333,7 @@ fn a_bound_that_its_curve_refutes_is_not_stated() {
     );
     assert_ne!(row.confirmed, Some(true));
     assert!(row.irregular.is_some() && !row.trust.lower, "{row:#?}");
-    let text = find_text(&report, OPTIONS);
+    let text = report.text(OPTIONS);
     let said = "nginx-default, p99<10ms, at most 0.001 % failed: lower bound no";
     assert!(text.contains(said), "{text}");
     assert!(!row.curve.is_empty(), "what was measured is shown");
@@ -375,7 +368,7 @@ fn a_lowered_bound_says_from_what() {
     let nginx = report.answer[0].split("; ").next().unwrap();
     let said = "lowered from 7,450, because trials there or below missed the goal";
     assert!(nginx.ends_with(said), "{nginx}");
-    let csv = find_csv(&report);
+    let csv = report.csv();
     let (columns, first) = (csv.lines().next().unwrap(), csv.lines().nth(1).unwrap());
     assert!(columns.contains(",lowered_from_per_s,"), "{columns}");
     assert!(first.contains(",7450,"), "{first}");
@@ -394,10 +387,10 @@ fn a_point_of_the_curve_that_was_lost_says_why() {
     let report = view(record);
     let point = &report.contenders[0].curve[0];
     assert_eq!((point.share, point.count), (0.5, None));
-    let text = find_text(&report, OPTIONS);
+    let text = report.text(OPTIONS);
     let said = "nginx-default, synthetic, at 50 %: port 9001 is taken";
     assert!(text.contains(said), "{text}");
-    assert!(find_markdown(&report, false).contains(said));
+    assert!(report.markdown(false).contains(said));
     // It is no point of the picture: 50 % of the bound is at no place on its axis.
     let rate = "3,725";
     assert!(text.contains(rate) && !picture_of(&report, "nginx-default").contains(rate));
@@ -405,7 +398,7 @@ fn a_point_of_the_curve_that_was_lost_says_why() {
 
 /// The picture of a contender, as the page has it.
 fn picture_of(report: &FindReport, contender: &str) -> String {
-    let html = find_html(report);
+    let html = report.html();
     let mut pictures = html.split("<svg ").skip(1);
     let named = pictures.find(|it| it.contains(&format!(">{contender}, ")));
     let picture = named.unwrap().split("</svg>").next().unwrap();
@@ -500,14 +493,14 @@ fn names_cannot_leave_their_place_in_any_format() {
         }
     }
     let report = view(record);
-    assert!(!find_text(&report, OPTIONS).contains('\u{1b}'));
-    let html = find_html(&report);
+    assert!(!report.text(OPTIONS).contains('\u{1b}'));
+    let html = report.html();
     assert!(
         !html.contains("<b>\u{1b}") && !html.contains("<b>|"),
         "{html}"
     );
-    assert!(!find_csv(&report).contains('\u{1b}'));
-    assert!(!find_markdown(&report, true).contains('\u{1b}'));
+    assert!(!report.csv().contains('\u{1b}'));
+    assert!(!report.markdown(true).contains('\u{1b}'));
 }
 
 #[test]

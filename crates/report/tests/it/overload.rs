@@ -16,10 +16,7 @@ use bakeoff_record::{
     ContenderKind, Disturbance, DuePart, EndedProcess, Failed, Histogram, Interval, LoadResult,
     Outcome, Record, Role, ScheduleKept, Step, TreeTick, TreeUsage, TrialEnd, TrialRecord, Usage,
 };
-use bakeoff_report::{
-    OverloadReport, Redacted, TextOptions, overload_csv, overload_html, overload_json,
-    overload_markdown, overload_text, overload_view,
-};
+use bakeoff_report::{OverloadReport, OwnReport, Redacted, TextOptions, overload_view};
 
 const STEPS: [f64; 5] = [0.5, 1.0, 1.5, 2.0, 0.5];
 const CAPACITY: f64 = 1000.0;
@@ -228,7 +225,7 @@ fn figures_and_ladders_of_several_workloads_name_theirs() {
     }
     record.plan.workloads.push(second);
     record.trials.extend(trials);
-    let text = overload_text(&view(record), OPTIONS);
+    let text = view(record).text(OPTIONS);
     for name in ["nginx-default (synthetic)", "nginx-default (files)"] {
         let (_, figures) = text.split_once("Figures behind it").unwrap();
         assert!(
@@ -250,11 +247,11 @@ fn figures_and_ladders_of_several_workloads_name_theirs() {
 #[test]
 fn every_format_has_the_classes_and_what_they_rest_on() {
     let report = view(carried_out());
-    check_golden("overload.txt", &overload_text(&report, OPTIONS));
-    check_golden("overload.md", &overload_markdown(&report, true));
-    check_golden("overload.csv", &overload_csv(&report));
-    check_golden("overload.html", &overload_html(&report));
-    check_golden("overload.json", &overload_json(&report));
+    check_golden("overload.txt", &report.text(OPTIONS));
+    check_golden("overload.md", &report.markdown(true));
+    check_golden("overload.csv", &report.csv());
+    check_golden("overload.html", &report.html());
+    check_golden("overload.json", &report.json());
 }
 
 #[test]
@@ -268,7 +265,7 @@ fn the_first_line_says_what_each_does() {
     let end = "In 1 of 2 rounds it crashes.";
     let says = |answer: &String| answer.ends_with(end);
     assert!(report.answer.iter().any(says), "{:#?}", report.answer);
-    let csv = overload_csv(&report);
+    let csv = report.csv();
     assert_eq!(csv.lines().count(), 1 + 2 * 2 * STEPS.len());
     assert_eq!(report.why_not_valid(false), None);
     assert_eq!(report.why_not_valid(true), None);
@@ -297,7 +294,7 @@ fn a_server_that_crashes_and_comes_back_is_no_server_that_ended() {
          crashes at 200 %. It comes back after that. At twice its capacity it gives 100 % of its \
          peak. It recovers at once."
     );
-    let text = overload_text(&report, OPTIONS);
+    let text = report.text(OPTIONS);
     assert!(text.contains("the server came back"), "{text}");
 }
 
@@ -371,7 +368,7 @@ fn what_was_not_measured_says_why_and_is_not_valid() {
     let report = view(record);
     let why = report.why_not_valid(false).unwrap();
     assert!(why.ends_with("it was not measured yet"), "{why}");
-    let text = overload_text(&report, OPTIONS);
+    let text = report.text(OPTIONS);
     assert!(text.contains("caddy-default was not measured"), "{text}");
 }
 
@@ -391,7 +388,7 @@ fn what_cannot_be_decided_is_no_absence_of_overload() {
     let row = &report.contenders[0];
     assert!(row.beyond.classes.is_empty(), "{:?}", row.beyond.classes);
     let unsaid = row.beyond.unsaid[0].of_no_class();
-    let text = overload_text(&report, OPTIONS);
+    let text = report.text(OPTIONS);
     let line = &report.answer[0];
     assert!(
         line.starts_with("What nginx-default ") && line.contains(&unsaid),
@@ -407,7 +404,7 @@ fn what_cannot_be_decided_is_no_absence_of_overload() {
         !text.contains("Not known of nginx-default: no class"),
         "{text}"
     );
-    assert!(overload_html(&report).contains("what it does cannot be said"));
+    assert!(report.html().contains("what it does cannot be said"));
 }
 
 #[test]
@@ -423,7 +420,7 @@ fn names_of_others_cannot_become_a_part_of_the_page() {
     }
     record.plan.contenders[0].name = hostile.to_owned();
     let report = view(record);
-    let page = overload_html(&report);
+    let page = report.html();
     assert!(!page.contains("<script") && page.matches("</svg>").count() == 2);
-    assert!(!overload_text(&report, OPTIONS).contains('\u{1b}'));
+    assert!(!report.text(OPTIONS).contains('\u{1b}'));
 }

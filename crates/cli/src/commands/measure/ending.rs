@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bakeoff_record::shell_path;
-use bakeoff_report::{FindReport, FoundRow, Report};
+use bakeoff_report::{FindReport, FoundRow, OwnReport as _, Report};
 
 use crate::commands::report::{self, Drawn};
 use crate::flags::Format;
@@ -16,7 +16,7 @@ pub(super) fn print(report: &Drawn, strict: bool, format: Format) -> u8 {
     let why = match report {
         Drawn::Rounds(report) => not_valid(report, strict, format),
         Drawn::Search(report) => report.why_not_valid(strict),
-        Drawn::Overload(report) => report.why_not_valid(strict),
+        Drawn::Own(report) => report.why_not_valid(strict),
     };
     match why {
         None => exit::DONE,

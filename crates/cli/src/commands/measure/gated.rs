@@ -86,11 +86,13 @@ impl Gated {
             ));
         }
         let is_asked = self.gates.is_some() || !self.conditions.is_empty();
-        if is_asked && (plan.is_search() || plan.is_overload()) {
-            return Err(exit::usage(
-                "--gate and --fail-if are for plans with rounds, and this one is a search or an \
-                 overload; leave them out, or measure a fixed load",
-            ));
+        let question = plan.question();
+        if is_asked && !question.has_rounds() {
+            return Err(exit::usage(format!(
+                "--gate and --fail-if are for plans with rounds, and this one is {}; leave them \
+                 out, or measure a fixed load",
+                question.name()
+            )));
         }
         let fits_nothing = |condition: &&Condition| {
             let mut loads = plan.loads.iter();

@@ -50,13 +50,9 @@ pub(super) fn needed_again(destination: &Destination, library: &Folder) -> Strin
 
 /// What goes on with a record that is not complete.
 pub(super) fn command(plan: &Plan, path: &Path, needed_again: &str) -> String {
-    let command = match (plan.is_search(), plan.is_overload()) {
-        (true, _) => "find",
-        (_, true) => "overload",
-        _ => "run",
-    };
     format!(
-        "bakeoff {command} --resume {}{needed_again}",
+        "bakeoff {} --resume {}{needed_again}",
+        plan.question().command(),
         shell_path(path)
     )
 }

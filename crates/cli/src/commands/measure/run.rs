@@ -50,7 +50,7 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
             .with(&stopping_rule(flags))
             .map_err(exit::usage)?,
     };
-    if flags.stopping.confirm && (plan.is_search() || plan.is_overload()) {
+    if flags.stopping.confirm && !plan.question().has_rounds() {
         return Err(exit::usage(
             "--confirm is for plans with rounds; a search confirms its bounds by longer trials, as \
              the key `confirm` of its plan says",
@@ -167,9 +167,7 @@ fn refuse_at_once(
              another host: leave --hosts out, or publish a port and name its URL",
         ));
     }
-    if plan.is_search() || plan.is_overload() {
-        report::refuse_for_search(destination.format)?;
-    }
+    report::refuse_without_rounds(destination.format, plan.question())?;
     report::refuse_files(destination.format)?;
     destination.gated.refuse_what_fits_nothing(plan)
 }
@@ -257,7 +255,7 @@ fn finish(
     let otherwise = ending::print(&report, destination.strict, destination.format);
     match &report {
         Drawn::Rounds(_) => destination.gated.conclude(path, otherwise),
-        Drawn::Search(_) | Drawn::Overload(_) => Ok(otherwise),
+        Drawn::Search(_) | Drawn::Own(_) => Ok(otherwise),
     }
 }
 
