@@ -11,6 +11,7 @@
 
 mod attribution;
 mod cell;
+pub mod change;
 mod check;
 mod checks;
 mod code;

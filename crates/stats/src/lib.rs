@@ -19,6 +19,7 @@ mod located;
 mod looks;
 mod metric;
 mod paired;
+mod proportion;
 mod ratio;
 mod shape;
 mod steady;
@@ -44,6 +45,7 @@ pub use looks::{
 };
 pub use metric::{Metric, Missing, Number, latency_quantile};
 pub use paired::Paired;
+pub use proportion::share_interval;
 pub use ratio::{ERROR_SHARE_APART, ratio_over_rounds};
 pub use shape::{Modes, modes, neighbour_correlation, rounds_dependent};
 pub use steady::{Better, Class as SteadyClass, SERIES_MIN, Segment, Steady, changes, steady};

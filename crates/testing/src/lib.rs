@@ -6,6 +6,7 @@
 //! suspect in it is suspect on purpose.
 
 mod campaigns;
+mod changing;
 pub mod searching;
 mod traffic;
 mod usage;
@@ -27,6 +28,7 @@ use bakeoff_record::{
 };
 
 pub use campaigns::{answer_late, campaign, fail, large, measure_links, slow_down, waver};
+pub use changing::changed;
 pub use traffic::Shape;
 
 /// The `Server` header that must stay text wherever it is shown.

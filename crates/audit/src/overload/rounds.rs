@@ -46,7 +46,7 @@ pub struct ClassSeen {
     pub evidence: String,
 }
 
-/// Median, lowest and highest over rounds.
+/// Median, lowest and highest, over rounds or actions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
     /// Median; the worse one of the two in the middle where their number is even: the lower one,
@@ -56,7 +56,7 @@ pub struct Spread {
     pub low: Option<f64>,
     /// Highest.
     pub high: Option<f64>,
-    /// Rounds.
+    /// How many there are.
     pub n: usize,
 }
 
@@ -68,7 +68,7 @@ impl Spread {
     }
 
     /// The spread of values that are better the lower they are.
-    fn of_times(values: Vec<f64>) -> Option<Self> {
+    pub(crate) fn of_times(values: Vec<f64>) -> Option<Self> {
         let middle = values.len() / 2;
         Self::about(middle, values)
     }
