@@ -4,6 +4,7 @@
 //! format is a function from the view model to text. A format selects and arranges; it computes
 //! nothing. This crate prints nothing and writes no files.
 
+mod change;
 mod changes;
 mod compare;
 mod conditions;
@@ -50,6 +51,7 @@ pub use bakeoff_audit::{
 };
 pub use bakeoff_audit::{Suspected, suspected};
 pub use bakeoff_stats::Metric;
+pub use change::{CHANGE_SCHEMA, ChangeReport, change_view};
 pub use compare::{
     COMPARE_SCHEMA, Compare, CompareError, CompareValue, baseline_mismatches, compare_across,
     compare_json, compare_junit, compare_markdown, compare_text, compare_within, contenders_of,

@@ -66,5 +66,8 @@ pub fn own_view(redacted: &Redacted) -> Option<Box<dyn OwnReport>> {
     if let Some(report) = crate::find_view(redacted) {
         return Some(Box::new(report));
     }
-    Some(Box::new(crate::overload_view(redacted)?))
+    if let Some(report) = crate::overload_view(redacted) {
+        return Some(Box::new(report));
+    }
+    Some(Box::new(crate::change_view(redacted)?))
 }
