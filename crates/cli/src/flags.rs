@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 mod audit;
+mod change;
 mod clean;
 mod compare;
 mod faulty;
@@ -29,6 +30,7 @@ mod site;
 mod trying;
 
 pub(crate) use audit::{AuditFlags, AuditFormat, RigFlags};
+pub(crate) use change::{ChangeFlags, DoneFlags};
 pub(crate) use clean::{CleanFlags, ManFlags};
 pub(crate) use compare::{
     BaselineFlags, CompareFlags, CompareFormat, FailIfFlags, GateFlags, VerifyFlags,
@@ -138,6 +140,8 @@ pub(crate) enum MeasureCommand {
     Find(Box<FindFlags>),
     /// Load servers beyond their capacity, and see how they recover
     Overload(Box<OverloadFlags>),
+    /// Reload or upgrade servers under load, and count what is lost
+    Change(Box<ChangeFlags>),
     /// Load one URL, as you would with wrk, h2load, vegeta or oha
     Load(Box<LoadCommand>),
 }

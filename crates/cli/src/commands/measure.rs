@@ -17,6 +17,7 @@ use crate::flags::{HostsCommand, MachineCommand, MeasureCommand};
 use crate::{exit, run_folder};
 
 mod agent;
+mod change;
 mod clean;
 mod confirm;
 mod debug;
@@ -64,6 +65,7 @@ pub(super) fn carry_out(command: MeasureCommand) -> anyhow::Result<u8> {
         MeasureCommand::Try(flags) => trying::carry_out(&flags),
         MeasureCommand::Find(flags) => find::carry_out(&flags),
         MeasureCommand::Overload(flags) => overload::carry_out(&flags),
+        MeasureCommand::Change(flags) => change::carry_out(&flags),
         MeasureCommand::Load(flags) if flags.hosts.are_given() => load_together::carry_out(*flags),
         MeasureCommand::Load(flags) => load::carry_out(flags.load),
     }

@@ -11,6 +11,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &[
             "find",
             "overload",
+            "change",
             "try",
             "plan",
             "experiments",

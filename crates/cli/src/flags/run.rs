@@ -228,7 +228,7 @@ pub(crate) enum Format {
     /// One line per cell
     Csv,
     /// One document: bakeoff.report/1, of a search bakeoff.find/1, of an overload
-    /// bakeoff.overload/1
+    /// bakeoff.overload/1, of a change bakeoff.change/1
     Json,
     /// The answer alone as Markdown, for the summary of a CI job
     Summary,
@@ -250,7 +250,7 @@ pub(crate) enum Format {
     Hgrm,
 }
 
-/// Formats of the report of a search or an overload: the others have no place for it.
+/// Formats of the report of a search, an overload or a change: the others have no place for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SearchFormat {
     /// The answer for a terminal; with --full everything
@@ -259,9 +259,11 @@ pub(crate) enum SearchFormat {
     Html,
     /// Markdown to paste; with --full everything
     Md,
-    /// Lines for other programs: one for each result of a search, or each step of an overload
+    /// Lines for other programs: one for each result of a search, each step of an overload, or each
+    /// contender and action of a change
     Csv,
-    /// One document: of a search bakeoff.find/1, of an overload bakeoff.overload/1
+    /// One document: of a search bakeoff.find/1, of an overload bakeoff.overload/1, of a change
+    /// bakeoff.change/1
     Json,
 }
 

@@ -1,4 +1,4 @@
-//! Flags that `bakeoff find` and `bakeoff overload` share.
+//! Flags that `bakeoff find`, `bakeoff overload` and `bakeoff change` share.
 
 use std::path::PathBuf;
 
