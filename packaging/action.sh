@@ -83,7 +83,7 @@ while IFS= read -r line; do
 done <<<"$BAKEOFF_ARGUMENTS"
 # Those commands make a record, or go on with one; where it is must be known afterwards.
 case ${arguments[0]:-} in
-run | race | find | overload)
+run | race | find | overload | change)
     named=$(named_record)
     if [ -n "$named" ]; then
         BAKEOFF_RECORD=$named
@@ -105,7 +105,7 @@ code=0
 } >>"$GITHUB_OUTPUT"
 # After wrong usage there may be a record, but none that this step made.
 if [ "$code" -ne 2 ] && [ -f "$BAKEOFF_RECORD/trials.jsonl" ]; then
-    # A summary is of comparisons; a search or an overload has none.
+    # A summary is of comparisons; a search, an overload or a change has none.
     "$BAKEOFF" report "$BAKEOFF_RECORD" --format summary >>"$GITHUB_STEP_SUMMARY" 2>/dev/null ||
         "$BAKEOFF" report "$BAKEOFF_RECORD" --format md >>"$GITHUB_STEP_SUMMARY" ||
         echo "::warning::the record has no summary, for the reason above"
