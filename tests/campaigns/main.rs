@@ -43,6 +43,7 @@
 
 mod action;
 mod audit;
+mod change;
 mod commands;
 mod confirm;
 mod documents;
