@@ -22,12 +22,13 @@ pub(super) enum Outcome {
     Noted(Finding),
     /// The row keeps it, or it says nothing about such a row.
     Passed,
-    /// A figure is missing; which flag gives it.
-    Missing(&'static str),
 }
 
+/// The result, or which figure is missing and what flag gives it.
+pub(super) type Ruled = Result<Outcome, &'static str>;
+
 /// Every rule of a row, in the order in which findings are listed.
-pub(super) fn all(subject: &Subject<'_>) -> Vec<(Code, Outcome)> {
+pub(super) fn all(subject: &Subject<'_>) -> Vec<(Code, Ruled)> {
     vec![
         (Code::FailedShare, amount::failed_share(subject)),
         (Code::FailedShare, amount::checks_failed(subject)),
@@ -92,11 +93,11 @@ fn are_parts_apart(subject: &Subject<'_>) -> bool {
     !subject.ended.are_all && all_per_s(&subject.row.counts).is_none()
 }
 
-fn found(code: Code, value: f64, limit: f64, text: String) -> Outcome {
-    Outcome::Found(Finding {
+fn found(code: Code, value: f64, limit: f64, text: String) -> Ruled {
+    Ok(Outcome::Found(Finding {
         code,
         value,
         limit,
         text,
-    })
+    }))
 }

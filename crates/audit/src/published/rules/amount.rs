@@ -2,7 +2,7 @@
 
 use bakeoff_stats::ERROR_SHARE_APART;
 
-use super::{Outcome, found, no_rate};
+use super::{Outcome, Ruled, found, no_rate};
 use crate::limits::{
     CEILING_SHARE, DURATION_S_MIN, ENGINE_BUSY_SUSPECT, FAILED_SHARE, LITTLE_SHARE, STARTED_SHARE,
 };
@@ -22,16 +22,14 @@ const LONG: &str = "a measurement that is long beside its slowest requests";
 const TIMED: &str = "latencies of requests without an answer in time";
 
 /// R17: a measurement in which requests fail is not one of what they would have cost.
-pub(super) fn failed_share(subject: &Subject<'_>) -> Outcome {
+pub(super) fn failed_share(subject: &Subject<'_>) -> Ruled {
     if subject.is_empty() {
         let text = "no request came to an answer".to_owned();
         return found(Code::FailedShare, 1.0, FAILED_SHARE, text);
     }
-    let Some(share) = subject.failed_share() else {
-        return Outcome::Missing(no_failures(subject));
-    };
+    let share = subject.failed_share().ok_or_else(|| no_failures(subject))?;
     if share <= FAILED_SHARE {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     }
     let rates = match (subject.ended_per_s(), subject.ok_per_s()) {
         (Some(all), Some(right)) => {
@@ -53,15 +51,15 @@ fn no_failures(subject: &Subject<'_>) -> &'static str {
 
 /// R17: a script, or ab by an answer's length, may take answers for wrong that have the right
 /// status. It may check anything, also how long they took, so that is a note.
-pub(super) fn checks_failed(subject: &Subject<'_>) -> Outcome {
+pub(super) fn checks_failed(subject: &Subject<'_>) -> Ruled {
     let Some(checks) = subject.row.counts.checks else {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     };
     let limit = subject.failed_share().unwrap_or(0.0).max(FAILED_SHARE);
     let share = checks.failed / checks.all;
     // A script without a check made none of them.
     if share.is_nan() || share <= limit {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     }
     let text = format!(
         "{} of {} checks of answers failed, by a script or by their length: what it took for \
@@ -69,12 +67,12 @@ pub(super) fn checks_failed(subject: &Subject<'_>) -> Outcome {
         percent(share),
         amount(checks.all)
     );
-    Outcome::Noted(Finding {
+    Ok(Outcome::Noted(Finding {
         code: Code::FailedShare,
         value: share,
         limit,
         text,
-    })
+    }))
 }
 
 /// Whether no request has a latency, because none was answered in time.
@@ -83,21 +81,19 @@ fn is_untimed(subject: &Subject<'_>) -> bool {
 }
 
 /// R6: the time of a refusal says nothing about answers.
-pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
+pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Ruled {
     let latency = &subject.row.latency;
     let has_latency = latency.mean.is_some()
         || latency.min.is_some()
         || latency.max.is_some()
         || !latency.quantiles.is_empty();
     if is_untimed(subject) {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     }
     if !has_latency {
-        return Outcome::Missing("latencies");
+        return Err("latencies");
     }
-    let Some(share) = subject.failed_share() else {
-        return Outcome::Missing(no_failures(subject));
-    };
+    let share = subject.failed_share().ok_or_else(|| no_failures(subject))?;
     // Some tools leave out requests without an answer.
     let timed = || {
         let failed = subject.row.counts.failed_timed?;
@@ -106,7 +102,7 @@ pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
     };
     let share = timed().unwrap_or(share);
     if share <= ERROR_SHARE_APART {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     }
     let among = latency
         .quantiles
@@ -130,21 +126,21 @@ pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
 }
 
 /// R31: rate times latency is what is in flight, and a client has as many as it has streams.
-pub(super) fn little(subject: &Subject<'_>) -> Outcome {
+pub(super) fn little(subject: &Subject<'_>) -> Ruled {
     // On a schedule, as many are in flight as it takes; where none came back, none has a latency.
     if subject.planned_per_s().is_some() || is_untimed(subject) {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     }
     if subject.is_scheduled() {
-        return Outcome::Missing(no_planned(subject));
+        return Err(no_planned(subject));
     }
     let clients = subject.clients();
     let (Some(least), Some(most)) = (clients.in_flight_least(), clients.in_flight_most()) else {
-        return Outcome::Missing("the number of clients (--clients)");
+        return Err("the number of clients (--clients)");
     };
     let (Some(in_flight), Some((per_s, mean_s))) = (subject.in_flight(), subject.rate_and_mean())
     else {
-        return Outcome::Missing(match subject.rate_per_s() {
+        return Err(match subject.rate_per_s() {
             None if subject.row.latency.mean.is_some() => no_rate(subject),
             _ => "a rate, or requests and --duration, and a mean latency",
         });
@@ -171,10 +167,10 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     }
     if subject.row.latency.corrected {
         // What the tool added hides how many too few there were, and too many say nothing.
-        return Outcome::Missing("latencies to which the tool has added none (wrk adds some)");
+        return Err("latencies to which the tool has added none (wrk adds some)");
     }
     if over > limit && subject.clients().are_streams_hidden() {
-        return Outcome::Missing(STREAMS);
+        return Err(STREAMS);
     }
     if over > limit && !is_longer {
         let text = format!(
@@ -186,9 +182,9 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     }
     // Not even clients that all rested would be too few.
     if limit >= 1.0 && over <= limit {
-        return Outcome::Missing(LONG);
+        return Err(LONG);
     }
-    Outcome::Passed
+    Ok(Outcome::Passed)
 }
 
 /// What part of the time until the last request had ended was spent sending.
@@ -201,9 +197,9 @@ fn sending_share(subject: &Subject<'_>) -> f64 {
 /// Too few in flight. The generator may have kept the clients from sending. Or the server's answers
 /// never came: tools leave out what they broke off, and to some it is no error where the server
 /// closes a connection.
-fn too_few(subject: &Subject<'_>, law: &str, short: f64, limit: f64, clients: f64) -> Outcome {
+fn too_few(subject: &Subject<'_>, law: &str, short: f64, limit: f64, clients: f64) -> Ruled {
     if are_waits_unknown(subject, short - limit, clients) {
-        return Outcome::Missing(TIMED);
+        return Err(TIMED);
     }
     let untimed = if subject.row.counts.untimed > 0.0 {
         "; requests without an answer in time have no latency here"
@@ -242,7 +238,7 @@ fn no_planned(subject: &Subject<'_>) -> &'static str {
 }
 
 /// R7: what was due and not sent is missing from every figure.
-pub(super) fn schedule_kept(subject: &Subject<'_>) -> Outcome {
+pub(super) fn schedule_kept(subject: &Subject<'_>) -> Ruled {
     let unsent = subject.row.load.unsent.filter(|unsent| *unsent > 0.0);
     if let (Some(unsent), Some(ended)) = (unsent, subject.ended.requests) {
         let share = ended / (ended + unsent);
@@ -259,17 +255,15 @@ pub(super) fn schedule_kept(subject: &Subject<'_>) -> Outcome {
         // A closed loop has no schedule.
         let is_closed = subject.clients().count.is_some() || subject.is_without_rate();
         return if !is_closed || subject.is_scheduled() {
-            Outcome::Missing(no_planned(subject))
+            Err(no_planned(subject))
         } else {
-            Outcome::Passed
+            Ok(Outcome::Passed)
         };
     };
-    let Some(sent) = subject.rate_per_s() else {
-        return Outcome::Missing(no_rate(subject));
-    };
+    let sent = subject.rate_per_s().ok_or_else(|| no_rate(subject))?;
     let share = sent / planned;
     if share >= STARTED_SHARE {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     }
     let text = format!(
         "the generator was asked for {} and sent {}: what it did not send is in no latency",
@@ -280,19 +274,17 @@ pub(super) fn schedule_kept(subject: &Subject<'_>) -> Outcome {
 }
 
 /// R10: near what the generator can do against a null server, its own limit was measured.
-pub(super) fn ceiling(subject: &Subject<'_>) -> Outcome {
-    let Some(ceiling) = subject.rig.ceiling_per_s.filter(|rate| *rate > 0.0) else {
-        return Outcome::Missing("what the generator reaches against a null server (--ceiling)");
-    };
+pub(super) fn ceiling(subject: &Subject<'_>) -> Ruled {
+    let ceiling = subject.rig.ceiling_per_s.filter(|rate| *rate > 0.0);
+    let ceiling = ceiling.ok_or("what the generator reaches against a null server (--ceiling)")?;
     // Where only right answers are known, at least these were sent.
-    let Some(sent) = subject.rate_per_s().or_else(|| subject.ok_per_s()) else {
-        return Outcome::Missing(no_rate(subject));
-    };
+    let sent = subject.rate_per_s().or_else(|| subject.ok_per_s());
+    let sent = sent.ok_or_else(|| no_rate(subject))?;
     let share = sent / ceiling;
     if share <= CEILING_SHARE {
         return match subject.rate_per_s() {
-            Some(_) => Outcome::Passed,
-            None => Outcome::Missing(no_rate(subject)),
+            Some(_) => Ok(Outcome::Passed),
+            None => Err(no_rate(subject)),
         };
     }
     let text = format!(
@@ -306,16 +298,14 @@ pub(super) fn ceiling(subject: &Subject<'_>) -> Outcome {
 }
 
 /// R13: a busy generator's delays are in the latencies.
-pub(super) fn engine_busy(subject: &Subject<'_>) -> Outcome {
-    let Some(busy) = subject.row.load.client_cpus else {
-        return Outcome::Missing("the generator's CPU use (a column)");
-    };
-    let Some(cores) = subject.rig.client_cores.filter(|cores| *cores > 0.0) else {
-        return Outcome::Missing("the generator's processors (--client-cores)");
-    };
+pub(super) fn engine_busy(subject: &Subject<'_>) -> Ruled {
+    let busy = subject.row.load.client_cpus;
+    let busy = busy.ok_or("the generator's CPU use (a column)")?;
+    let cores = subject.rig.client_cores.filter(|cores| *cores > 0.0);
+    let cores = cores.ok_or("the generator's processors (--client-cores)")?;
     let share = busy / cores;
     if share <= ENGINE_BUSY_SUSPECT {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     }
     let text = format!(
         "the generator used {} of its {} processors: its own delays are in the latencies",
@@ -326,22 +316,21 @@ pub(super) fn engine_busy(subject: &Subject<'_>) -> Outcome {
 }
 
 /// R33: nothing uses more processors than there are.
-pub(super) fn impossible_cpu(subject: &Subject<'_>) -> Outcome {
+pub(super) fn impossible_cpu(subject: &Subject<'_>) -> Ruled {
     let load = &subject.row.load;
     let used = [
         (load.server_cpus, subject.rig.cores, "the server"),
         (load.client_cpus, subject.rig.client_cores, "the generator"),
     ];
     if used.iter().all(|(used, ..)| used.is_none()) {
-        return Outcome::Missing("CPU use of server or generator (a column)");
+        return Err("CPU use of server or generator (a column)");
     }
     for (used, cores, who) in used {
         let Some(used) = used else {
             continue;
         };
-        let Some(cores) = cores.filter(|cores| *cores > 0.0) else {
-            return Outcome::Missing("the processors (--cores, --client-cores)");
-        };
+        let cores = cores.filter(|cores| *cores > 0.0);
+        let cores = cores.ok_or("the processors (--cores, --client-cores)")?;
         // Readings a little apart from the window are no miracle.
         let limit = 1.0 + LITTLE_SHARE;
         if used / cores > limit {
@@ -353,5 +342,5 @@ pub(super) fn impossible_cpu(subject: &Subject<'_>) -> Outcome {
             return found(Code::ImpossibleCpu, used / cores, limit, text);
         }
     }
-    Outcome::Passed
+    Ok(Outcome::Passed)
 }

@@ -1,6 +1,6 @@
 //! Rules on bytes: of the link, and of the answers.
 
-use super::{Outcome, found, no_rate_of_any};
+use super::{Outcome, Ruled, found, no_rate_of_any};
 use crate::figures::count;
 use crate::limits::{BODY_SENT_SHARE, LINK_ROOM_SHARE};
 use crate::published::code::Code;
@@ -12,18 +12,16 @@ const LINK: &str = "what the link carries (--link)";
 const BODY: &str = "the size of the right answers (--body)";
 
 /// R34: a full link sets the rate, whoever serves.
-pub(super) fn network_bound(subject: &Subject<'_>) -> Outcome {
-    let Some(link) = subject.rig.link_bits_per_s else {
-        return Outcome::Missing(LINK);
-    };
+pub(super) fn network_bound(subject: &Subject<'_>) -> Ruled {
+    let link = subject.rig.link_bits_per_s.ok_or(LINK)?;
     let Some(share) = subject.link_share() else {
-        return Outcome::Missing(match subject.body_bytes() {
+        return Err(match subject.body_bytes() {
             Some(_) => no_rate_of_any(subject),
             None => BODY,
         });
     };
     if share < LINK_ROOM_SHARE {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     }
     let is_read = subject.moved().is_some_and(|moved| moved.is_read);
     let from = match (subject.answered_per_s(), subject.body_bytes()) {
@@ -44,7 +42,7 @@ pub(super) fn network_bound(subject: &Subject<'_>) -> Outcome {
 }
 
 /// R32: bytes are the sum of the answers, and fit through the link.
-pub(super) fn impossible_bytes(subject: &Subject<'_>) -> Outcome {
+pub(super) fn impossible_bytes(subject: &Subject<'_>) -> Ruled {
     let link = subject.link_share().zip(subject.rig.link_bits_per_s);
     if let Some((share, link)) = link.filter(|(share, _)| *share > 1.0) {
         let of = if subject.moved().is_some_and(|moved| moved.is_read) {
@@ -63,19 +61,15 @@ pub(super) fn impossible_bytes(subject: &Subject<'_>) -> Outcome {
     // Without bytes that were read, there is nothing to hold against the answers but the link.
     if transfer.read_bytes.or(transfer.read_bytes_per_s).is_none() {
         return match link {
-            Some(_) => Outcome::Passed,
-            None => Outcome::Missing("bytes that were read, or what the link carries (--link)"),
+            Some(_) => Ok(Outcome::Passed),
+            None => Err("bytes that were read, or what the link carries (--link)"),
         };
     }
-    let Some(body) = subject.body_bytes() else {
-        return Outcome::Missing(BODY);
-    };
-    let Some((read, right, per_s)) = read_and_right(subject) else {
-        return Outcome::Missing(no_rate_of_any(subject));
-    };
+    let body = subject.body_bytes().ok_or(BODY)?;
+    let (read, right, per_s) = read_and_right(subject).ok_or_else(|| no_rate_of_any(subject))?;
     let needed = right * body;
     if needed == 0.0 || read / needed >= BODY_SENT_SHARE {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     }
     let text = format!(
         "{} bytes{per_s} were read, and the right answers hold {}: they were compressed, cut \

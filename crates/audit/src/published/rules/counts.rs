@@ -2,7 +2,7 @@
 
 use bakeoff_published::{Figure, Row};
 
-use super::{Outcome, found};
+use super::{Outcome, Ruled, found};
 use crate::published::code::Code;
 use crate::published::derived::Subject;
 use crate::published::length::{counted, runs};
@@ -26,14 +26,14 @@ struct Said {
 }
 
 /// R32: no more came out right, and no more failed, than ended; and all figures on that agree.
-pub(super) fn counts_differ(subject: &Subject<'_>) -> Outcome {
+pub(super) fn counts_differ(subject: &Subject<'_>) -> Ruled {
     // Without a request, shares are of nothing.
     if subject.is_empty() {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     }
     let said = said(subject.row);
     if said.is_empty() {
-        return Outcome::Missing("how many requests failed, or came out right");
+        return Err("how many requests failed, or came out right");
     }
     for one in &said {
         let beyond = |share: f64| (share - 1.0).max(-share);
@@ -61,7 +61,7 @@ pub(super) fn counts_differ(subject: &Subject<'_>) -> Outcome {
             return found(Code::CountsDiffer, apart, COUNTS_APART, text);
         }
     }
-    Outcome::Passed
+    Ok(Outcome::Passed)
 }
 
 /// How far apart two are at least.

@@ -2,16 +2,16 @@
 
 use bakeoff_published::Figure;
 
-use super::{Outcome, RIGHT_ALONE, found};
+use super::{Outcome, RIGHT_ALONE, Ruled, found};
 use crate::published::code::Code;
 use crate::published::derived::Subject;
 use crate::published::length::{Fit, all_per_s, compare, runs};
 use crate::published::sentence::{amount, rate, time};
 
 /// R32: a rate is requests over time.
-pub(super) fn rate_differs(subject: &Subject<'_>) -> Outcome {
+pub(super) fn rate_differs(subject: &Subject<'_>) -> Ruled {
     match subject.length.fit {
-        Fit::Fits => right_differ(subject).unwrap_or(Outcome::Passed),
+        Fit::Fits => right_differ(subject).unwrap_or(Ok(Outcome::Passed)),
         Fit::Differs {
             requests,
             seconds,
@@ -28,7 +28,7 @@ pub(super) fn rate_differs(subject: &Subject<'_>) -> Outcome {
             };
             these.found()
         }
-        Fit::Unknown => right_differ(subject).unwrap_or(Outcome::Missing(missing(subject))),
+        Fit::Unknown => right_differ(subject).unwrap_or(Err(missing(subject))),
     }
 }
 
@@ -52,7 +52,7 @@ fn missing(subject: &Subject<'_>) -> &'static str {
 
 /// The same of right answers: their own rate, and that of all requests, which cannot be less.
 /// `None` if nothing was compared.
-fn right_differ(subject: &Subject<'_>) -> Option<Outcome> {
+fn right_differ(subject: &Subject<'_>) -> Option<Ruled> {
     let row = subject.row;
     let right = row.counts.ok?;
     let own = row.load.duration_s;
@@ -78,7 +78,7 @@ fn right_differ(subject: &Subject<'_>) -> Option<Outcome> {
     }
     let of_right = row.counts.ok_per_s?;
     if compared(of_right).iter().any(|it| it.is_eq()) {
-        Some(Outcome::Passed)
+        Some(Ok(Outcome::Passed))
     } else {
         found(of_right, " right")
     }
@@ -95,7 +95,7 @@ struct Contradiction {
 }
 
 impl Contradiction {
-    fn found(&self) -> Outcome {
+    fn found(&self) -> Ruled {
         let by_count = self.counted / self.seconds;
         let whose = if self.is_flag {
             "the flag --duration or one of the two"

@@ -2,7 +2,7 @@
 
 use bakeoff_published::{Figure, Quantile};
 
-use super::{Outcome, found};
+use super::{Outcome, Ruled, found};
 use crate::limits::{BEYOND_QUANTILE, DURATION_S_MIN, LITTLE_SHARE, SET_UP_SHARE};
 use crate::published::Finding;
 use crate::published::code::Code;
@@ -21,13 +21,11 @@ const STEPS_LEAST: f64 = 10.0;
 const RANK_SHARE: f64 = 0.02;
 
 /// R24: a course of a second a part takes ten parts to be seen.
-pub(super) fn duration_short(subject: &Subject<'_>) -> Outcome {
-    let Some(seconds) = subject.length.seconds else {
-        return Outcome::Missing(DURATION);
-    };
+pub(super) fn duration_short(subject: &Subject<'_>) -> Ruled {
+    let seconds = subject.length.seconds.ok_or(DURATION)?;
     // A tool that is asked for 10 s stops a little before or after.
     if seconds.round() >= DURATION_S_MIN {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     }
     let text = format!(
         "measured for {}: too short to know whether the rate was steady",
@@ -37,16 +35,14 @@ pub(super) fn duration_short(subject: &Subject<'_>) -> Outcome {
 }
 
 /// R5: a request that is longer than the run ended after it, and the rate is over another time.
-pub(super) fn longer_than_run(subject: &Subject<'_>) -> Outcome {
-    let Some((name, max)) = subject.longest() else {
-        return Outcome::Missing("the longest latency, or a quantile");
-    };
-    let Some(seconds) = subject.length.seconds else {
-        return Outcome::Missing(DURATION);
-    };
+pub(super) fn longer_than_run(subject: &Subject<'_>) -> Ruled {
+    let (name, max) = subject
+        .longest()
+        .ok_or("the longest latency, or a quantile")?;
+    let seconds = subject.length.seconds.ok_or(DURATION)?;
     let longest = max.value / 1e9;
     if max.low() / 1e9 <= seconds {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     }
     let all = subject.back_to_back_s();
     let all = all.filter(|needed| *needed > seconds * (1.0 + LITTLE_SHARE));
@@ -66,16 +62,16 @@ pub(super) fn longer_than_run(subject: &Subject<'_>) -> Outcome {
 }
 
 /// R24: handshakes are no answers.
-pub(super) fn set_up_counted(subject: &Subject<'_>) -> Outcome {
-    let Some(connect_ns) = subject.row.load.connect_ns else {
-        return Outcome::Missing("how long clients took to connect, which only h2load prints");
-    };
-    let Some(seconds) = subject.length.seconds else {
-        return Outcome::Missing(DURATION);
-    };
+pub(super) fn set_up_counted(subject: &Subject<'_>) -> Ruled {
+    let connect_ns = subject
+        .row
+        .load
+        .connect_ns
+        .ok_or("how long clients took to connect, which only h2load prints")?;
+    let seconds = subject.length.seconds.ok_or(DURATION)?;
     let share = connect_ns / 1e9 / seconds;
     if share <= SET_UP_SHARE {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     }
     let text = format!(
         "clients took {} on average to connect, {} of the measured {}",
@@ -87,20 +83,18 @@ pub(super) fn set_up_counted(subject: &Subject<'_>) -> Outcome {
 }
 
 /// R22: a tail of a handful says nothing about the next run.
-pub(super) fn quantile_unsupported(subject: &Subject<'_>) -> Outcome {
+pub(super) fn quantile_unsupported(subject: &Subject<'_>) -> Ruled {
     let above = |share: &f64| *share > 0.5;
     let shares = subject.row.latency.quantiles.iter().map(|one| one.share);
-    let Some(highest) = shares.filter(above).reduce(f64::max) else {
-        return Outcome::Missing("a quantile above the median");
-    };
-    let Some(timed) = subject.timed() else {
-        return Outcome::Missing("requests, or a rate and --duration");
-    };
+    let highest = shares.filter(above).reduce(f64::max);
+    let highest = highest.ok_or("a quantile above the median")?;
+    let timed = subject.timed();
+    let timed = timed.ok_or("requests, or a rate and --duration")?;
     let beyond = |share: f64| timed * (1.0 - share);
     // What is exactly ten in decimals may be a hair less in binary.
     let is_thin = |share: f64| beyond(share) < BEYOND_QUANTILE - 1e-6;
     if !is_thin(highest) {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     }
     let all = subject.row.latency.quantiles.iter().map(|one| one.share);
     let thin: Vec<String> = all
@@ -122,14 +116,14 @@ pub(super) fn quantile_unsupported(subject: &Subject<'_>) -> Outcome {
     };
     // What a tool prints of every run, nobody chose to rely on.
     if subject.row.latency.is_set_of_tool {
-        Outcome::Noted(finding)
+        Ok(Outcome::Noted(finding))
     } else {
-        Outcome::Found(finding)
+        Ok(Outcome::Found(finding))
     }
 }
 
 /// Latencies rise with their share; if they do not, columns or units are mixed up.
-pub(super) fn quantile_order(subject: &Subject<'_>) -> Outcome {
+pub(super) fn quantile_order(subject: &Subject<'_>) -> Ruled {
     let latency = &subject.row.latency;
     let mut rising: Vec<(String, Figure)> = Vec::new();
     rising.extend(latency.min.map(|min| ("the shortest".to_owned(), min)));
@@ -138,7 +132,7 @@ pub(super) fn quantile_order(subject: &Subject<'_>) -> Outcome {
     rising.extend(latency.max.map(|max| ("the longest".to_owned(), max)));
     let is_alone = rising.len() + usize::from(latency.mean.is_some()) < 2;
     if is_alone {
-        return Outcome::Missing("more than one latency");
+        return Err("more than one latency");
     }
     let falls = |pair: &&[(String, Figure)]| pair[0].1.low() > pair[1].1.high();
     if let Some([(low, less), (high, more)]) = rising.windows(2).find(falls) {
@@ -159,7 +153,7 @@ pub(super) fn quantile_order(subject: &Subject<'_>) -> Outcome {
 
 /// The mean lies between the shortest and the longest, and is no less than what the requests beyond
 /// a quantile alone make of it: a hundredth of p99.
-fn against_mean(subject: &Subject<'_>) -> Outcome {
+fn against_mean(subject: &Subject<'_>) -> Ruled {
     let latency = &subject.row.latency;
     let contradicts = |mean: Figure, how: &str, of: &str, other: f64, limit: f64| {
         let mean_s = mean.value / 1e9;
@@ -173,7 +167,7 @@ fn against_mean(subject: &Subject<'_>) -> Outcome {
         return contradicts(mean, "longer than", "the longest", max, max);
     }
     let Some(mean) = subject.plain_mean() else {
-        return Outcome::Passed;
+        return Ok(Outcome::Passed);
     };
     if let Some(min) = latency.min.filter(|min| mean.high() < min.low()) {
         let min = min.value / 1e9;
@@ -208,7 +202,7 @@ fn against_mean(subject: &Subject<'_>) -> Outcome {
         );
         return found(Code::QuantileOrder, mean_s, most_s, text);
     }
-    Outcome::Passed
+    Ok(Outcome::Passed)
 }
 
 /// Whether a high quantile is the mean to the last of two digits or more. That is so where all
