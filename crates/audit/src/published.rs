@@ -128,10 +128,10 @@ fn audited(row: &Row, rig: &Rig, not_checked: &mut Vec<NotChecked>) -> AuditedRo
     let (mut findings, mut notes) = (Vec::new(), Vec::new());
     for (code, outcome) in rules::all(&subject) {
         match outcome {
-            rules::Outcome::Found(finding) => findings.push(finding),
-            rules::Outcome::Noted(note) => notes.push(note),
-            rules::Outcome::Passed => {}
-            rules::Outcome::Missing(missing) => count(not_checked, code, missing),
+            Ok(rules::Outcome::Found(finding)) => findings.push(finding),
+            Ok(rules::Outcome::Noted(note)) => notes.push(note),
+            Ok(rules::Outcome::Passed) => {}
+            Err(missing) => count(not_checked, code, missing),
         }
     }
     AuditedRow {

@@ -97,44 +97,30 @@ const fn check(
     }
 }
 
-const fn note(when: &'static str, limits: &'static [Limit]) -> Effect {
+type Numbers = &'static [Number];
+type Limits = &'static [Limit];
+
+const fn note(when: &'static str, limits: Limits) -> Effect {
     effect(Level::Note, &[], when, limits)
 }
 
-const fn not_run(numbers: &'static [Number], when: &'static str) -> Effect {
+const fn not_run(numbers: Numbers, when: &'static str) -> Effect {
     effect(Level::NotRun, numbers, when, &[])
 }
 
-const fn suspect(
-    numbers: &'static [Number],
-    when: &'static str,
-    limits: &'static [Limit],
-) -> Effect {
+const fn suspect(numbers: Numbers, when: &'static str, limits: Limits) -> Effect {
     effect(Level::Suspect, numbers, when, limits)
 }
 
-const fn disturbed(
-    numbers: &'static [Number],
-    when: &'static str,
-    limits: &'static [Limit],
-) -> Effect {
+const fn disturbed(numbers: Numbers, when: &'static str, limits: Limits) -> Effect {
     effect(Level::Disturbed, numbers, when, limits)
 }
 
-const fn invalid(
-    numbers: &'static [Number],
-    when: &'static str,
-    limits: &'static [Limit],
-) -> Effect {
+const fn invalid(numbers: Numbers, when: &'static str, limits: Limits) -> Effect {
     effect(Level::Invalid, numbers, when, limits)
 }
 
-const fn effect(
-    level: Level,
-    numbers: &'static [Number],
-    when: &'static str,
-    limits: &'static [Limit],
-) -> Effect {
+const fn effect(level: Level, numbers: Numbers, when: &'static str, limits: Limits) -> Effect {
     let when = Text(when, limits);
     Effect {
         level,

@@ -26,6 +26,11 @@ enum Means {
 
 use Means::{Always, Fixed, Instead, Ours};
 
+/// Names of flags that are something else here.
+const fn instead(names: &'static str, answer: &'static str) -> (&'static str, Means) {
+    (names, Instead(answer))
+}
+
 /// Flags about requests: those of `load` and `race`. A name of one letter is a short flag.
 const REQUEST: [(&str, Means); 24] = [
     ("request", Ours("method")),
@@ -40,71 +45,55 @@ const REQUEST: [(&str, Means); 24] = [
         "http-version alpn-list npn-list no-tls-proto",
         Ours("protocol"),
     ),
-    (
+    instead(
         "http1.0 http0.9 0",
-        Instead("HTTP/1.0 is not spoken: leave it out, or --protocol h1"),
+        "HTTP/1.0 is not spoken: leave it out, or --protocol h1",
     ),
-    (
+    instead(
         "F form form-string",
-        Instead(
-            "a form in parts is not made here: save its body and send it with --body FILE and \
+        "a form in parts is not made here: save its body and send it with --body FILE and \
          -H 'Content-Type: multipart/form-data; boundary=...'; a plain form is --data 'a=1&b=2'",
-        ),
     ),
-    (
+    instead(
         "data-urlencode url-query",
-        Instead("texts are sent as they are: encode it yourself, as in --data 'name=a%20b'"),
+        "texts are sent as they are: encode it yourself, as in --data 'name=a%20b'",
     ),
-    (
-        "G get",
-        Instead("a query is part of the URL: write it behind a ?"),
-    ),
-    (
+    instead("G get", "a query is part of the URL: write it behind a ?"),
+    instead(
         "D body-file upload-file",
-        Instead("a file with the body is --body FILE; h2load's time is -d 10s"),
+        "a file with the body is --body FILE; h2load's time is -d 10s",
     ),
-    (
+    instead(
         "p post",
-        Instead(
-            "a file with the body is --body FILE, requests in flight on a connection are \
+        "a file with the body is --body FILE, requests in flight on a connection are \
              --streams N, \
          and a protocol is --protocol NAME",
-        ),
     ),
-    (
+    instead(
         "T content-type",
-        Instead(
-            "a type of the body is -H 'Content-Type: TYPE'; a file to PUT is -X PUT --body FILE",
-        ),
+        "a type of the body is -H 'Content-Type: TYPE'; a file to PUT is -X PUT --body FILE",
     ),
-    (
+    instead(
         "A accept user-agent agent",
-        Instead(
-            "write the header: -H 'User-Agent: NAME' or -H 'Accept: TYPE'; ab's password is \
+        "write the header: -H 'User-Agent: NAME' or -H 'Accept: TYPE'; ab's password is \
          -u USER:PASSWORD",
-        ),
     ),
-    ("host vhost", Instead("write the header: -H 'Host: NAME'")),
-    (
-        "b C cookie",
-        Instead("write the header: -H 'Cookie: NAME=VALUE'"),
-    ),
-    ("e referer", Instead("write the header: -H 'Referer: URL'")),
-    (
+    instead("host vhost", "write the header: -H 'Host: NAME'"),
+    instead("b C cookie", "write the header: -H 'Cookie: NAME=VALUE'"),
+    instead("e referer", "write the header: -H 'Referer: URL'"),
+    instead(
         "oauth2-bearer bearer",
-        Instead("write the header: -H 'Authorization: Bearer TOKEN'"),
+        "write the header: -H 'Authorization: Bearer TOKEN'",
     ),
-    ("url base-uri", Instead("write the URL without a flag")),
+    instead("url base-uri", "write the URL without a flag"),
     (
         "S show-error disable-compression disable-redirects no-pre-lookup",
         Always,
     ),
-    (
+    instead(
         "L location redirect redirects max-redirs follow-redirects",
-        Instead(
-            "redirects are not followed: give the URL to which they lead; --follow of `load` asks \
+        "redirects are not followed: give the URL to which they lead; --follow of `load` asks \
              for it before a load",
-        ),
     ),
 ];
 
@@ -138,71 +127,64 @@ const LOAD: [(&str, Means); 36] = [
         "l latency latencies latency-correction lazy tlsv1.2",
         Always,
     ),
-    (
+    instead(
         "i include",
-        Instead("a list of URLs is --urls FILE, the number of requests -n N, and HEAD -X HEAD"),
+        "a list of URLs is --urls FILE, the number of requests -n N, and HEAD -X HEAD",
     ),
-    (
+    instead(
         "script timing-script-file",
-        Instead("scripts are not run: several requests are a list, --urls FILE"),
+        "scripts are not run: several requests are a list, --urls FILE",
     ),
-    (
+    instead(
         "stage stages",
-        Instead("steps are a rate's: -r 100,200,400 or -r 100..1000"),
+        "steps are a rate's: -r 100,200,400 or -r 100..1000",
     ),
-    (
+    instead(
         "burst-delay burst-rate rate-period",
-        Instead(
-            "bursts are not sent: -r R is a rate, and --arrival poisson makes its gaps irregular",
-        ),
+        "bursts are not sent: -r R is a rate, and --arrival poisson makes its gaps irregular",
     ),
-    (
-        "rand-regex-url max-repeat",
-        Instead("URLs are a list: --urls FILE"),
-    ),
-    ("workers", Instead("connections are -c N, and threads -t N")),
-    ("parallel parallel-max Z", Instead("connections are -c N")),
-    (
+    instead("rand-regex-url max-repeat", "URLs are a list: --urls FILE"),
+    instead("workers", "connections are -c N, and threads -t N"),
+    instead("parallel parallel-max Z", "connections are -c N"),
+    instead(
         "pipelining pipeline",
-        Instead(
-            "requests are not pipelined: over HTTP/2, --streams N are in flight on a connection",
-        ),
+        "requests are not pipelined: over HTTP/2, --streams N are in flight on a connection",
     ),
-    (
+    instead(
         "connect-timeout",
-        Instead("--timeout TIME is that of a request, connecting included"),
+        "--timeout TIME is that of a request, connecting included",
     ),
-    (
+    instead(
         "keepalive keep-alive",
-        Instead("connections are kept; --no-keepalive closes each after a request"),
+        "connections are kept; --no-keepalive closes each after a request",
     ),
-    (
+    instead(
         "x proxy",
-        Instead("requests go straight to the server: --connect-to HOST:PORT says where that is"),
+        "requests go straight to the server: --connect-to HOST:PORT says where that is",
     ),
-    (
+    instead(
         "resolve 4 6 ipv4 ipv6",
-        Instead("an address to connect to is --connect-to HOST:PORT"),
+        "an address to connect to is --connect-to HOST:PORT",
     ),
-    (
+    instead(
         "f fail fail-with-body",
-        Instead("--strict and --fail-if end with another exit code; a body is --body FILE"),
+        "--strict and --fail-if end with another exit code; a body is --body FILE",
     ),
-    (
+    instead(
         "v verbose w write-out O remote-name g trace",
-        Instead("the result has all that is kept: --json prints it as one document"),
+        "the result has all that is kept: --json prints it as one document",
     ),
-    (
+    instead(
         "K config",
-        Instead("a list of URLs is --urls FILE, in curl's form or vegeta's"),
+        "a list of URLs is --urls FILE, in curl's form or vegeta's",
     ),
-    (
+    instead(
         "format output-format",
-        Instead("--json prints one JSON document, and --urls reads lists in every form"),
+        "--json prints one JSON document, and --urls reads lists in every form",
     ),
-    (
+    instead(
         "name max-body retry no-color disable-color fps",
-        Instead("there is no such choice here: leave it out"),
+        "there is no such choice here: leave it out",
     ),
 ];
 
