@@ -12,7 +12,7 @@ use crate::rules::Offence;
 const COUNTS: [(&str, usize); 6] = [
     ("crates/load", 14),
     ("crates/origin", 1),
-    ("crates/probe", 3),
+    ("crates/probe", 4),
     ("crates/stage", 18),
     ("crates/udp", 6),
     ("crates/wire", 5),

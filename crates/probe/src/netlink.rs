@@ -1,7 +1,9 @@
-//! Asks the kernel by `netlink(7)`: a request, and datagrams with the messages of its answer.
+//! Asks the kernel by `netlink(7)`: a request, and datagrams with the messages of its answer; or an
+//! order, and whether it was carried out.
 //!
 //! What a message says is read elsewhere, bytes in and values out.
 
+use std::io;
 use std::os::fd::OwnedFd;
 
 use rustix::net::{
@@ -16,6 +18,8 @@ const DATAGRAM_BYTES: usize = 32 * 1024;
 pub(crate) const HEADER_BYTES: usize = 16;
 /// `NLM_F_REQUEST | NLM_F_DUMP`.
 const FLAGS: u16 = 0x301;
+/// `NLM_F_REQUEST | NLM_F_ACK`.
+const ANSWERED: u16 = 0x5;
 const DONE: u16 = 3;
 const ERROR: u16 = 2;
 
@@ -65,6 +69,38 @@ pub(crate) fn ask(
         }
     }
     None
+}
+
+/// Has the kernel change something of routes and interfaces, and waits until it has.
+///
+/// # Errors
+/// When it does not.
+pub(crate) fn carry_out(kind: u16, flags: u16, order: &[u8]) -> io::Result<()> {
+    let socket = open(None).ok_or_else(io::Error::last_os_error)?;
+    let mut bytes = u32::try_from(HEADER_BYTES + order.len())
+        .map_err(io::Error::other)?
+        .to_ne_bytes()
+        .to_vec();
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend((flags | ANSWERED).to_ne_bytes());
+    bytes.extend(1_u32.to_ne_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend(order);
+    send(&socket, &bytes, SendFlags::empty())?;
+    let mut answer = [0; 1024];
+    let (length, _) = recv(&socket, &mut answer, RecvFlags::empty())?;
+    match (
+        u16_at(&answer[..length], 4),
+        u32_at(&answer[..length], HEADER_BYTES),
+    ) {
+        (Some(ERROR), Some(0)) => Ok(()),
+        (Some(ERROR), Some(code)) => Err(io::Error::from_raw_os_error(
+            code.cast_signed().wrapping_neg(),
+        )),
+        _ => Err(io::Error::other(
+            "the kernel gave another answer than expected",
+        )),
+    }
 }
 
 /// Passes on what each message of this kind in one datagram says.

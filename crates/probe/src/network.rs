@@ -1,14 +1,34 @@
-//! The network of somebody else on this machine, such as a container: a thread enters it before it
-//! makes sockets, and what it makes stays there.
+//! Another network on this machine, such as that of a container: a thread enters it before it makes
+//! sockets, and what it makes stays there.
 //!
-//! Nothing is made here, and no namespace outlives what holds it.
+//! No namespace outlives what holds it.
 
 use std::fs::File;
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
+
+use crate::netlink;
+
+/// The number of loopback, the first interface of each network.
+const LOOPBACK: u32 = 1;
+/// Settings of the kernel that each network has for itself, and that a load depends on.
+const SETTINGS: [&str; 9] = [
+    "core/somaxconn",
+    "ipv4/ip_local_port_range",
+    "ipv4/tcp_congestion_control",
+    "ipv4/tcp_fin_timeout",
+    "ipv4/tcp_max_syn_backlog",
+    "ipv4/tcp_rmem",
+    "ipv4/tcp_slow_start_after_idle",
+    "ipv4/tcp_tw_reuse",
+    "ipv4/tcp_wmem",
+];
+/// From which port on anybody may listen.
+const OPEN_PORTS: &str = "ipv4/ip_unprivileged_port_start";
 
 /// A network namespace that is held open.
 #[derive(Debug, Clone)]
@@ -22,6 +42,41 @@ impl Network {
     pub fn of(process: u32) -> io::Result<Self> {
         let file = File::open(format!("/proc/{process}/ns/net"))?;
         Ok(Self(Arc::new(file.into())))
+    }
+
+    /// A new one with loopback and no way out, where anybody may listen at any port. It has this
+    /// one's settings. It takes root.
+    ///
+    /// # Errors
+    /// When this user may not, or the kernel makes none.
+    pub fn new() -> io::Result<Self> {
+        let make = || {
+            let settings = SETTINGS.map(|name| (name, std::fs::read(setting(name))));
+            // SAFETY: the thread leaves one namespace; it has no socket and shares no other state.
+            unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }?;
+            for (name, value) in settings {
+                // What one kernel has for each network, another one has for all.
+                let _ = value.and_then(|value| std::fs::write(setting(name), value));
+            }
+            std::fs::write(setting(OPEN_PORTS), "0")?;
+            raise_loopback()?;
+            let file = File::open("/proc/thread-self/ns/net")?;
+            Ok(Self(Arc::new(file.into())))
+        };
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().spawn_scoped(scope, make)?;
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Gives its loopback more addresses, besides those that each has.
+    ///
+    /// # Errors
+    /// When this user may not.
+    pub fn add_addresses(&self, addresses: &[Ipv4Addr]) -> io::Result<()> {
+        self.within(|| addresses.iter().try_for_each(|&it| add_address(it)))?
     }
 
     /// Lets the calling thread, and the threads that it starts, make their sockets there from now
@@ -58,6 +113,37 @@ pub fn within<T: Send>(network: Option<&Network>, act: impl FnOnce() -> T + Send
         Some(network) => network.within(act),
         None => Ok(act()),
     }
+}
+
+/// Where the kernel shows a setting of the calling thread's network.
+fn setting(name: &str) -> String {
+    format!("/proc/sys/net/{name}")
+}
+
+fn raise_loopback() -> io::Result<()> {
+    // `struct ifinfomsg`: family and kind left open, then its number, its flags and which of them.
+    let numbers = [
+        0,
+        LOOPBACK,
+        libc::IFF_UP.cast_unsigned(),
+        libc::IFF_UP.cast_unsigned(),
+    ];
+    let order: Vec<u8> = numbers.iter().flat_map(|it| it.to_ne_bytes()).collect();
+    netlink::carry_out(libc::RTM_NEWLINK, 0, &order)
+}
+
+/// Gives loopback one more address.
+fn add_address(address: Ipv4Addr) -> io::Result<()> {
+    let [family, attribute] = [libc::AF_INET as u8, libc::IFA_LOCAL as u8];
+    // `struct ifaddrmsg`: family, length of the prefix, flags, scope, then the interface; and one
+    // attribute: its length, its kind, and the address.
+    let mut order = vec![family, 32, 0, 0];
+    order.extend(LOOPBACK.to_ne_bytes());
+    order.extend(8_u16.to_ne_bytes());
+    order.extend(u16::from(attribute).to_ne_bytes());
+    order.extend(address.octets());
+    let flags = (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
+    netlink::carry_out(libc::RTM_NEWADDR, flags, &order)
 }
 
 impl PartialEq for Network {
@@ -122,6 +208,29 @@ mod tests {
         let is_it = |one: &crate::TcpSocket| one.own == address;
         assert!(network.within(seen).unwrap().iter().any(is_it));
         assert!(!seen().iter().any(is_it));
+    }
+
+    #[test]
+    fn a_new_one_has_loopback_and_no_way_out() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("PASSED OVER: only root makes networks");
+            return;
+        }
+        let network = Network::new().unwrap();
+        let elsewhere = Ipv4Addr::new(192, 0, 2, 7);
+        network.add_addresses(&[elsewhere]).unwrap();
+        let connects = |to: (Ipv4Addr, u16)| {
+            let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, to.1)).unwrap();
+            let port = listener.local_addr().unwrap().port();
+            TcpStream::connect((to.0, port)).map_err(|cause| cause.kind())
+        };
+        let inside = |to| network.within(|| connects(to)).unwrap();
+        assert!(inside((Ipv4Addr::LOCALHOST, 80)).is_ok());
+        assert!(inside((elsewhere, 443)).is_ok());
+        for nowhere in [Ipv4Addr::new(192, 0, 2, 8), Ipv4Addr::new(10, 0, 0, 1)] {
+            let failed = inside((nowhere, 0)).unwrap_err();
+            assert_eq!(failed, io::ErrorKind::NetworkUnreachable);
+        }
     }
 
     #[test]
