@@ -39,6 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn yardstick() -> Result<(), Box<dyn Error>> {
     let options = ServeOptions {
         listen: "127.0.0.1:0".parse()?,
+        also: Vec::new(),
         control: "127.0.0.1:0".parse()?,
         threads: 1,
         pin: Vec::new(),

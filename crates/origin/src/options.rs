@@ -15,10 +15,12 @@ const CONTENT_TYPE_MAX: usize = 1024;
 pub struct ServeOptions {
     /// Where requests are answered; port 0 takes one from the system.
     pub listen: SocketAddr,
+    /// Where they are answered too, by loops of their own.
+    pub also: Vec<SocketAddr>,
     /// Address that reports counts; port 0 picks a free port.
     pub control: SocketAddr,
-    /// Event loops, at least 1. With more than one, each has a listener of its own and the kernel
-    /// spreads connections over them by hash.
+    /// Event loops of each address, at least 1. With more than one, each has a listener of its own
+    /// and the kernel spreads connections over them by hash.
     pub threads: usize,
     /// Processors, by the kernel's number: loop `i` runs on number `i` modulo their count. Empty
     /// leaves the choice to the scheduler.

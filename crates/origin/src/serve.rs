@@ -58,7 +58,10 @@ pub fn serve_with<B: Behaviour>(
     }
     let (answers, ready) = encode(options, &behaviour)?;
     let tls = certificate::settings(options.protocol, options.certificate.as_ref())?;
-    let (listeners, address) = request_listeners(options)?;
+    let (mut listeners, address) = request_listeners(options, options.listen)?;
+    for &other in &options.also {
+        listeners.extend(request_listeners(options, other)?.0);
+    }
     let (control, control_address) = control_listener(options)?;
     let counters: Vec<Counters> = listeners.iter().map(|_| Counters::default()).collect();
     announce(address, control_address);
@@ -153,8 +156,10 @@ impl Halt<'_> {
 }
 
 /// One listener for each loop, all on one address.
-fn request_listeners(options: &ServeOptions) -> Result<(Vec<OwnedFd>, SocketAddr), OriginError> {
-    let wanted = options.listen;
+fn request_listeners(
+    options: &ServeOptions,
+    wanted: SocketAddr,
+) -> Result<(Vec<OwnedFd>, SocketAddr), OriginError> {
     let failed = |source| OriginError::Listen {
         address: wanted,
         purpose: "requests",

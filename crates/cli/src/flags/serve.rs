@@ -14,6 +14,9 @@ pub(crate) struct ServeFlags {
     /// Address to listen on; port 0 picks a free port
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDR")]
     pub(crate) listen: SocketAddr,
+    /// Further address to listen on, with threads of its own (can be given more than once)
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) also: Vec<SocketAddr>,
     /// Protocol to serve: h1, h1-tls, h2, h2c or h3
     #[arg(long, default_value = "h1", value_parser = protocol)]
     pub(crate) protocol: Protocol,

@@ -30,6 +30,7 @@ fn run_out_of_files() {
     let (sender, receiver) = mpsc::channel();
     let options = ServeOptions {
         listen: "127.0.0.1:0".parse().unwrap(),
+        also: Vec::new(),
         control: "127.0.0.1:0".parse().unwrap(),
         threads: 1,
         pin: Vec::new(),

@@ -33,6 +33,7 @@ fn options(flags: &ServeFlags, name: Name) -> anyhow::Result<ServeOptions> {
     };
     Ok(ServeOptions {
         listen: flags.listen,
+        also: flags.also.clone(),
         control: flags.control,
         threads: flags.threads as usize,
         pin: flags.pin.clone().unwrap_or_default(),

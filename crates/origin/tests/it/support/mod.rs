@@ -33,6 +33,7 @@ pub(crate) struct Server {
 pub(crate) fn options(body: &[u8]) -> ServeOptions {
     ServeOptions {
         listen: "127.0.0.1:0".parse().unwrap(),
+        also: Vec::new(),
         control: "127.0.0.1:0".parse().unwrap(),
         threads: 1,
         pin: Vec::new(),

@@ -53,6 +53,7 @@ impl Servers {
         }
         let options = ServeOptions {
             listen,
+            also: Vec::new(),
             // Counts are of interest to this process alone.
             control: SocketAddr::from(([127, 0, 0, 1], 0)),
             threads: 1,
