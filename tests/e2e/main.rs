@@ -9,6 +9,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 #![allow(clippy::print_stderr, reason = "the output says what was passed over")]
 
+mod boxes;
 mod commands;
 mod confirm;
 mod contacts;

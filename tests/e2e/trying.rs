@@ -299,7 +299,7 @@ fn files_of_envoy_and_traefik_are_asked_and_their_upstream_is_not() {
 }
 
 #[test]
-fn a_file_of_a_server_without_rules_is_refused_and_its_upstream_is_never_asked() {
+fn a_file_that_needs_a_box_is_refused_without_and_its_upstream_is_never_asked() {
     let scene = Scene::new();
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
@@ -309,12 +309,15 @@ fn a_file_of_a_server_without_rules_is_refused_and_its_upstream_is_never_asked()
     for (file, text) in WITHOUT_RULES {
         scene.write(file, &text.replace("PORT", &upstream.port().to_string()));
         for command in [vec!["try", file], vec!["race", file, "nginx"]] {
-            let finished = scene.run(&command).expect(2);
+            let mut command = scene.command(&command);
+            command.env("BAKEOFF_WITHOUT", "box");
+            let finished = scene.start_command(command).finish().expect(2);
             let said = format!("{}{}", finished.stdout, finished.stderr);
             let place = format!("{file}:");
             for words in [
                 &place,
-                "bakeoff changes nothing in files of",
+                "run in a box of namespaces",
+                "sudo",
                 "`{{ origin }}`",
             ] {
                 assert!(said.contains(words), "no `{words}` in {said}");

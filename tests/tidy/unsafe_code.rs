@@ -13,7 +13,7 @@ const COUNTS: [(&str, usize); 6] = [
     ("crates/load", 14),
     ("crates/origin", 1),
     ("crates/probe", 4),
-    ("crates/stage", 18),
+    ("crates/stage", 19),
     ("crates/udp", 6),
     ("crates/wire", 5),
 ];

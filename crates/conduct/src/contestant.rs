@@ -9,8 +9,9 @@ use bakeoff_plan::{
     CertificateKey, Contender, Demand, Expected, KnownBy, Protocol, Request, ServerChoice,
     Workload, format_duration,
 };
+use bakeoff_probe::{Network, within};
 use bakeoff_record::{Pinned, Role, Step, StopFacts, When};
-use bakeoff_stage::{Fetched, Helper, Running, Stage, StageError, Surroundings, Written};
+use bakeoff_stage::{Boxed, Fetched, Helper, Running, Stage, StageError, Surroundings, Written};
 
 mod staged;
 
@@ -119,12 +120,13 @@ impl Contestant {
             });
         }
         step(Step::Prepare);
+        let boxed = place.stage.boxed(contender)?;
         let (origin, upstream) = match part {
             Part::ServerBefore(upstream) => (None, Some(upstream)),
             Part::Whole | Part::Upstream if workload.proxied => {
                 step(Step::Origin);
                 let cpus = place.cpus(&place.pinned.origin);
-                let origin = start_helper(place, "origin", cpus, workload, Protocol::H1)?;
+                let origin = start_upstream(place, cpus, workload, boxed.clone())?;
                 let address = origin.address();
                 (Some(origin), Some(address))
             }
@@ -133,6 +135,7 @@ impl Contestant {
         let surroundings = Surroundings {
             origin: upstream,
             cpus: place.cpus(&place.pinned.server).to_vec(),
+            boxed,
             log_folder: place.logs.to_owned(),
         };
         let server = start_server(place.stage, contender, workload, &surroundings, step)?;
@@ -153,7 +156,7 @@ impl Contestant {
     ) -> Result<Self, StageError> {
         step(Step::Origin);
         let cpus = place.cpus(&place.pinned.origin);
-        let upstream = start_helper(place, "origin", cpus, workload, Protocol::H1)?;
+        let upstream = start_upstream(place, cpus, workload, None)?;
         Ok(Self {
             control: control_of(&upstream),
             demanded: workload.origin.is_some(),
@@ -189,7 +192,13 @@ impl Contestant {
     /// at once: what is checked before and after the load is what a proxy makes of a right answer.
     pub(crate) fn behave(&self, begin: bool) -> Result<(), ControlError> {
         match self.control {
-            Some(control) if self.demanded => bakeoff_origin::behave(control, begin).map(drop),
+            Some(control) if self.demanded => {
+                let behave = || bakeoff_origin::behave(control, begin).map(drop);
+                within(self.upstreams_network(), behave).unwrap_or_else(|source| {
+                    let address = control;
+                    Err(ControlError::Ask { address, source })
+                })
+            }
             _ => Ok(()),
         }
     }
@@ -238,7 +247,14 @@ impl Contestant {
     /// What the upstream has counted since its start; `None` where there is no upstream or it
     /// does not say.
     pub(crate) fn origin_counts(&self) -> Option<Counts> {
-        bakeoff_origin::counts(self.control?).ok()
+        let control = self.control?;
+        let counts = || bakeoff_origin::counts(control).ok();
+        within(self.upstreams_network(), counts).ok()?
+    }
+
+    /// The network that the upstream is in; `None` for that of this process.
+    fn upstreams_network(&self) -> Option<&Network> {
+        self.origin.as_ref().and_then(Running::network)
     }
 }
 
@@ -310,6 +326,20 @@ fn control_of(helper: &Running) -> Option<SocketAddr> {
     said.split('/').next()?.parse().ok()
 }
 
+/// Starts the upstream of a server, in the network of its box where it has one.
+fn start_upstream(
+    place: Place<'_>,
+    cpus: &[usize],
+    workload: &Workload,
+    boxed: Option<Boxed>,
+) -> Result<Running, StageError> {
+    let helper = Helper {
+        boxed,
+        ..helper(place, "origin", cpus, workload, Protocol::H1)
+    };
+    place.stage.start_helper(&helper)
+}
+
 /// Starts a built-in server that gives the workload's right answer over `protocol`: the workload's
 /// in the server's place, HTTP/1.1 behind it.
 fn start_helper(
@@ -319,6 +349,17 @@ fn start_helper(
     workload: &Workload,
     protocol: Protocol,
 ) -> Result<Running, StageError> {
+    let helper = helper(place, name, cpus, workload, protocol);
+    place.stage.start_helper(&helper)
+}
+
+fn helper(
+    place: Place<'_>,
+    name: &str,
+    cpus: &[usize],
+    workload: &Workload,
+    protocol: Protocol,
+) -> Helper {
     let mut command: Vec<String> = vec![place.bakeoff.display().to_string(), name.to_owned()];
     // Where an upstream or a reference is there, all requests expect one answer.
     let answer = &workload.requests.first().expect;
@@ -328,16 +369,16 @@ fn start_helper(
     if let Some(demand) = workload.origin.as_ref().filter(|_| name == "origin") {
         command.extend(demand_flags(demand, place.seed));
     }
-    let helper = Helper {
+    Helper {
         name: name.to_owned(),
         command,
         cpus: cpus.to_vec(),
         log: place.logs.join(format!("{name}.log")),
         within: HELPER_WITHIN,
         certificate: protocol.is_secure().then(CertificateKey::default),
+        boxed: None,
         body: Some(body_of(answer)),
-    };
-    place.stage.start_helper(&helper)
+    }
 }
 
 /// Flags of `bakeoff origin` that say `demand`; it begins at an order.

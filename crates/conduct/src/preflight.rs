@@ -45,6 +45,7 @@ pub fn preflight(plan: &Plan, stage: &Stage, folder: &Path, depth: Depth) -> Vec
             let surroundings = Surroundings {
                 origin: workload.proxied.then_some(nowhere),
                 cpus: Vec::new(),
+                boxed: None,
                 log_folder: folder.join(format!("{}-{}", contender.name, workload.name)),
             };
             let checked = match &contender.server {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 
 use crate::host;
-use crate::keeper::launch::Launch;
+use crate::keeper::launch::{Launch, Room};
 use crate::kept::Kept;
 use crate::user::User;
 
@@ -54,6 +54,8 @@ pub(crate) struct Question<'a> {
     pub(crate) limit: Duration,
     /// Whom it runs as, if not as bakeoff does.
     pub(crate) user: Option<&'a User>,
+    /// What it sees of the file system, if not what bakeoff does.
+    pub(crate) room: Option<&'a Room>,
 }
 
 impl<'a> Question<'a> {
@@ -65,6 +67,7 @@ impl<'a> Question<'a> {
             folder,
             limit,
             user: None,
+            room: None,
         }
     }
 }
@@ -105,6 +108,7 @@ pub(crate) fn run_unless(
         folder,
         limit,
         user: None,
+        room: None,
     };
     ask(command, &question, interrupted)
 }
@@ -166,6 +170,9 @@ enum Running {
 impl Running {
     fn start(command: &[String], question: &Question<'_>, output: File) -> io::Result<Self> {
         let Some(keeper) = host::keeper() else {
+            if question.room.is_some() {
+                return Err(io::Error::other("only a keeper makes a box"));
+            }
             return Self::alone(command, question, output);
         };
         let launch = Launch {
@@ -173,6 +180,8 @@ impl Running {
             note: keeper.note.clone(),
             user: question.user.map(User::to_launch),
             unset: question.unset.to_vec(),
+            namespace: question.room.is_some(),
+            room: question.room.cloned(),
             ..Launch::default()
         };
         let (environment, folder) = (question.environment, question.folder);
@@ -280,6 +289,7 @@ mod tests {
             folder: Path::new("/"),
             limit,
             user: None,
+            room: None,
         };
         run(&["/bin/sh", "-c", script].map(str::to_owned), &question)
     }

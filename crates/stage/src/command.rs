@@ -216,6 +216,7 @@ impl Starting<'_> {
             // It may need `sudo` or a container's helpers, which are such programs.
             confined: false,
             limits: self.contender.limits,
+            room: None,
         };
         let mut kept = Held::from(Kept::start(&order, &self.shared.cgroups)?);
         let ready = ready::wait(&mut kept, &awaited)?;

@@ -340,8 +340,8 @@ pub enum Cause {
         /// How it ended, and what it said last.
         said: String,
     },
-    /// The network of a container cannot be entered.
-    #[error("enter the network of the container: {cause}; it takes root with CAP_SYS_ADMIN")]
+    /// The network of a container or a box cannot be entered.
+    #[error("enter the server's own network: {cause}; it takes root with CAP_SYS_ADMIN")]
     Network {
         /// The system's error.
         cause: std::io::Error,

@@ -8,10 +8,12 @@ mod apache;
 mod caddy;
 mod choice;
 mod envoy;
+mod h2o;
 mod haproxy;
 pub(crate) mod nginx;
 pub(crate) mod stand_in;
 mod traefik;
+mod varnish;
 
 use std::path::{Path, PathBuf};
 
@@ -181,9 +183,11 @@ impl Found {
             "apache" => apache::read(files),
             "caddy" => caddy::read(files),
             "envoy" => envoy::read(files),
+            "h2o" => h2o::read(files),
             "haproxy" => haproxy::read(files),
             "nginx" => nginx::read(files),
             "traefik" => traefik::read(files),
+            "varnish" => varnish::read(files),
             _ => Self::default(),
         }
     }

@@ -8,6 +8,11 @@ use crate::found::{Found, Text};
 use crate::own::{Leads, with_leads};
 use crate::server::{Files, Server};
 
+/// Servers whose users' configurations are read.
+const READ: [&str; 8] = [
+    "apache", "caddy", "envoy", "h2o", "haproxy", "nginx", "traefik", "varnish",
+];
+
 /// Reads `text` as what a container engine says.
 pub fn engine(text: &str) {
     let _ = crate::engine::image(text);
@@ -57,11 +62,12 @@ pub fn server_description(text: &str) {
 pub fn found(text: &str) {
     let path = Path::new("fuzzed.conf");
     let _ = crate::compose::compose(Path::new("/nowhere/compose.yaml"), text);
-    for server in ["apache", "caddy", "envoy", "haproxy", "nginx", "traefik"] {
+    for server in READ {
         let mut found = Found::read(server, &[Text { path, text }]);
         assert_eq!(with_leads(text, &Leads::new(), Path::new("/there")), text);
         // What is no answer of a program changes nothing.
         found.adapt(server, text);
+        crate::boxed::fuzz(&found);
         let choice = found.choice(None);
         assert!(
             choice.path.starts_with('/') || found.path.is_some(),

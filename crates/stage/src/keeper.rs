@@ -40,6 +40,7 @@ use launch::Launch;
 mod guard;
 mod kernel;
 pub(crate) mod launch;
+mod room;
 
 /// The name of a keeper's process, and its whole command line.
 pub const NAME: &str = "keeper";

@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal};
 use crate::cgroup::{self, Cgroups};
 use crate::error::{Cause, StageError};
 use crate::host::{self, Keepers};
-use crate::keeper::launch::{Launch, User};
+use crate::keeper::launch::{Launch, Room, User};
 use crate::{keeper, leftovers, tree};
 
 /// What a keeper needs to end its tree by force and then itself. Far more than it takes.
@@ -47,6 +47,8 @@ pub(crate) struct Order<'a> {
     pub(crate) confined: bool,
     /// What it may use at the most.
     pub(crate) limits: Option<Limits>,
+    /// What it sees of the file system; `None` for what this process sees.
+    pub(crate) room: Option<&'a Room>,
 }
 
 /// A process tree under a keeper.
@@ -120,6 +122,7 @@ impl Kept {
             namespace: order.keeper.namespace,
             confined: order.confined,
             unset: order.unset.to_vec(),
+            room: order.room.cloned(),
         };
         let groups: Vec<PathBuf> = launch.groups().cloned().collect();
         let kept = Self::launch(order.keeper, launch, order.environment, order.folder, log);

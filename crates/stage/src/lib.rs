@@ -25,6 +25,7 @@ pub mod leftovers;
 mod already;
 mod between;
 mod bounded;
+mod boxed;
 mod certificates;
 mod cgroup;
 mod command;
@@ -70,6 +71,7 @@ mod tree;
 mod user;
 mod version;
 
+pub use boxed::Boxed;
 pub use cgroup::{CgroupKind, cgroup_kind};
 pub use command::check_command;
 pub use compose::{Service, compose};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bakeoff_record::{Step, read_regular_text};
 
 use crate::bounded::{self, Question};
+use crate::boxed::ROOT;
 use crate::error::StageError;
 use crate::found::{Found, Place, Problem, Text, stand_in};
 use crate::own::{FILE_BYTES_MAX, OwnFiles};
@@ -31,9 +32,9 @@ impl Servers {
         if template::is_template(&text) {
             return Ok(Found::default());
         }
-        if !server.own.has_changes() {
+        if !server.own.has_changes() && !server.is_boxed() {
             return Ok(Found {
-                problems: vec![no_rules(&server, path, &text)],
+                problems: vec![no_box(&server, path, &text)],
                 ..Found::default()
             });
         }
@@ -46,23 +47,33 @@ impl Servers {
     }
 }
 
-/// Why a file of a server without rules cannot be measured as it is. It points at the line with an
-/// upstream, if one is known to have it.
-fn no_rules(server: &Server, path: &Path, text: &str) -> Problem {
+/// Why a file that no rule changes cannot be measured here. It points at the line with an upstream,
+/// if one is known to have it.
+fn no_box(server: &Server, path: &Path, text: &str) -> Problem {
     let upstream = text.lines().position(|line| server.has_upstream(line));
     let title = server.title();
+    let template = "make it a template, with `{{ address }}:{{ port }}` where it listens and \
+                    `{{ origin }}` as its upstream (docs/plan-files.md)";
+    let (what, hint) = match server.own.boxed {
+        true => (
+            format!("files of {title} run in a box of namespaces, which only root makes"),
+            format!("{ROOT}; or {template}"),
+        ),
+        false => (
+            format!(
+                "bakeoff changes nothing in files of {title}, so this one would listen where it \
+                 says, and ask the upstreams that it names"
+            ),
+            template.to_owned(),
+        ),
+    };
     Problem {
         place: Place {
             file: path.to_owned(),
             line: upstream.unwrap_or(0) + 1,
         },
-        what: format!(
-            "bakeoff changes nothing in files of {title}, so this one would listen where it says, \
-             and ask the upstreams that it names"
-        ),
-        hint: "make it a template, with `{{ address }}:{{ port }}` where it listens and \
-               `{{ origin }}` as its upstream (docs/plan-files.md)"
-            .to_owned(),
+        what,
+        hint,
     }
 }
 
@@ -88,6 +99,7 @@ fn adapted(server: &Server, path: &Path, found: &Found) -> Option<String> {
         folder: path.parent().unwrap_or(Path::new("/")),
         limit: ADAPT_LIMIT,
         user: None,
+        room: None,
     };
     let output = bounded::run(&command?, &question).ok()?;
     output.status.success().then_some(output.text)
@@ -120,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_no_rule_changes_is_refused_unless_it_is_a_template() {
+    fn a_file_that_needs_a_box_says_where_none_can_be_made() {
         let folder = tempfile::tempdir().unwrap();
         for (server, text, line) in [
             (
@@ -135,14 +147,12 @@ mod tests {
             ),
         ] {
             let path = folder.path().join(server);
-            std::fs::write(&path, text).unwrap();
             let servers = Servers::new(None);
-            let found = servers.look_into(server, &path).unwrap();
-            let [problem] = &found.problems[..] else {
-                panic!("{server}: {found:?}");
-            };
+            let problem = no_box(&servers.find(server).unwrap(), &path, text);
             assert_eq!((&problem.place.file, problem.place.line), (&path, line));
-            assert!(problem.hint.contains("{{ origin }}"), "{}", problem.hint);
+            for words in ["sudo", "{{ origin }}"] {
+                assert!(problem.hint.contains(words), "{}", problem.hint);
+            }
             std::fs::write(&path, format!("{text}# {{{{ port }}}}\n")).unwrap();
             let found = servers.look_into(server, &path).unwrap();
             assert_eq!(found.problems, [], "{server}");

@@ -18,12 +18,14 @@ use bakeoff_plan::{ConfigSource, Contender, ServerChoice, Workload};
 use bakeoff_record::{ConfigChange, ConfigFile, ServerFacts, Step};
 
 use crate::already::Held;
+use crate::boxed::{Quarters, started_in};
 use crate::certificates::CertificateFiles;
 use crate::configuration::Configuration;
 use crate::contacts::Contacts;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Approach, Expectation, Trust};
 use crate::files;
+use crate::found::Found;
 use crate::installed::Installed;
 use crate::kept::{Kept, Order};
 use crate::listeners::Transport;
@@ -75,6 +77,8 @@ pub struct Prepared {
     port: Option<u16>,
     start: Start,
     asked: Approach,
+    /// Its own network and file system, where it has any.
+    quarters: Quarters,
 }
 
 /// How a server is started.
@@ -121,7 +125,9 @@ impl Prepared {
             };
             return Err(StageError::new(Step::Prepare, cause));
         };
-        let server = servers.find(server)?;
+        let mut server = servers.find(server)?;
+        let boxed = surroundings.boxed.clone();
+        server.own.keep_for(boxed.is_some());
         let user = User::of(&server, Some(contender))?;
         let folder = TrialFolder(folder);
         let configuration = Configuration::choose(&server, config, workload, &folder.0)?;
@@ -156,6 +162,7 @@ impl Prepared {
             port: None,
             start: Start::by(user),
             asked: Approach::by(host, &workload.client),
+            quarters: Quarters::default(),
         };
         prepared.make_files()?;
         // A file of the user's own may speak TLS beside what is asked.
@@ -163,6 +170,11 @@ impl Prepared {
             let tls = prepared.folder.0.join("tls");
             let certificates = &prepared.shared.certificates;
             let files = certificates.write(contender.certificate, &tls)?;
+            if let (Some(boxed), Some(own)) = (boxed, prepared.configuration.own()) {
+                let found = Found::read(&prepared.server.name, &own.texts());
+                let (folder, user) = (&prepared.folder.0, prepared.start.user.as_ref());
+                prepared.quarters = Quarters::furnish(boxed, folder, (own, &found), &files, user)?;
+            }
             prepared.set_certificate(files);
         }
         prepared.set_variables(surroundings);
@@ -185,9 +197,10 @@ impl Prepared {
         &self.start.command
     }
 
-    /// What was changed in the user's own files.
-    pub fn changes(&self) -> &[ConfigChange] {
-        &self.configuration.changes
+    /// What was changed in the user's own files, or made for them.
+    pub fn changes(&self) -> Vec<ConfigChange> {
+        let changed = self.configuration.changes.iter();
+        changed.chain(&self.quarters.made).cloned().collect()
     }
 
     /// The file that the server's output goes to.
@@ -251,21 +264,27 @@ impl Prepared {
             command: &self.start.command,
             environment: &self.start.environment,
             unset: &self.start.unset,
-            folder: &self.folder.run(),
+            folder: &self.quarters.folder(self.folder.run()),
             log: &log,
             cpus: &self.cpus,
             user: self.start.user.as_ref().map(User::to_launch),
             confined: true,
             limits: self.contender.limits,
+            room: self.quarters.room.as_ref(),
         };
-        let mut kept = Held::from(Kept::start(&order, &self.shared.cgroups)?);
-        let ready = ready::wait(&mut kept, &awaited)?;
-        Ok((kept, ready))
+        let cgroups = &self.shared.cgroups;
+        started_in(self.quarters.network.as_ref(), || {
+            let mut kept = Held::from(Kept::start(&order, cgroups)?);
+            let ready = ready::wait(&mut kept, &awaited)?;
+            Ok((kept, ready))
+        })
+        .map_err(|error| self.quarters.explain(error))
     }
 
     fn into_running(self, kept: Held, ready: Ready) -> Running {
         let log = self.log();
         let contacts = contacts(&self);
+        let config_changes = self.changes();
         let binary = &self.program.path;
         let facts = ServerFacts {
             server: self.server.name.clone(),
@@ -275,7 +294,7 @@ impl Prepared {
             package: Installed::beside(binary).map(Installed::facts),
             command: self.start.command.clone(),
             configs: self.configs(),
-            config_changes: self.configuration.changes,
+            config_changes,
             remedies: self.server.description.remedies.clone(),
             limits: None,
             address: ready.address.to_string(),
@@ -301,7 +320,7 @@ impl Prepared {
                 grace: Duration::from_millis(stop.grace_ms),
             },
             contacts,
-            network: None,
+            network: self.quarters.network,
             _folder: Some(self.folder),
         }
     }

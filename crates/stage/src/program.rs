@@ -382,6 +382,7 @@ fn ask(
         folder: Path::new("/"),
         limit: VERSION_LIMIT,
         user: user.as_ref(),
+        room: None,
     };
     let stamp = binary.metadata().ok().and_then(|data| Stamp::of(&data));
     let mut known = ANSWERS

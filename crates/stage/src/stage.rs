@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use bakeoff_plan::{CertificateKey, Client, Contender, ServerChoice, Workload};
 use bakeoff_record::{ServerFacts, Step, private_folder, write_private};
 
+use crate::boxed::{self, Boxed};
 use crate::certificates::Certificates;
 use crate::cgroup::{CgroupKind, Cgroups};
 use crate::container;
@@ -67,6 +68,8 @@ pub struct Surroundings {
     pub origin: Option<SocketAddr>,
     /// Processors that it may use; empty for all.
     pub cpus: Vec<usize>,
+    /// The network that its own file runs in, where that was made for it before.
+    pub boxed: Option<Boxed>,
     /// Folder for its output, its configuration as used and its command line. Its last two parts
     /// (`logs/<trial>`) are how the record names files in it.
     pub log_folder: PathBuf,
@@ -88,6 +91,8 @@ pub struct Helper {
     /// Kind of key of the certificate that it is given, by `--certificate` and `--key` behind its
     /// command; `None` gives it none.
     pub certificate: Option<CertificateKey>,
+    /// The box that it is the upstream of, in whose network it runs.
+    pub boxed: Option<Boxed>,
     /// Bytes of a file that it is given by `--body` behind its command; `None` gives it none.
     pub body: Option<Vec<u8>>,
 }
@@ -199,6 +204,14 @@ impl Stage {
         surroundings: &Surroundings,
     ) -> Result<Prepared, StageError> {
         host::check(Step::Prepare)?;
+        let boxed = match &surroundings.boxed {
+            None => self.boxed(contender)?,
+            made => made.clone(),
+        };
+        let surroundings = &Surroundings {
+            boxed,
+            ..surroundings.clone()
+        };
         let folder = self.new_folder("trial");
         let shared = Arc::clone(&self.shared);
         Prepared::new(
@@ -241,8 +254,11 @@ impl Stage {
             user: user.as_ref().map(User::to_launch),
             confined: false,
             limits: None,
+            room: None,
         };
-        let mut kept = Kept::start(&order, &self.shared.cgroups)?;
+        let network = helper.boxed.as_ref().map(Boxed::network);
+        let start = || Kept::start(&order, &self.shared.cgroups);
+        let mut kept = boxed::started_in(network.as_ref(), start)?;
         let address = await_address(&mut kept, helper, log_from)?;
         let binary = helper.command.first().cloned().unwrap_or_default();
         let facts = ServerFacts {
@@ -284,7 +300,7 @@ impl Stage {
                 grace: Duration::from_secs(2),
             },
             contacts: None,
-            network: None,
+            network,
             _folder: Some(folder),
         })
     }
@@ -318,7 +334,10 @@ impl Stage {
         for (flag, file) in files {
             command.extend([flag.to_owned(), file.display().to_string()]);
         }
-        command.extend(self.shared.listening.flags().into_iter().flatten());
+        match &helper.boxed {
+            Some(boxed) => command.extend(boxed.flags()),
+            None => command.extend(self.shared.listening.flags().into_iter().flatten()),
+        }
         user::hand_over(&folder.0, user)?;
         Ok((folder, trust))
     }

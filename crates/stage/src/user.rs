@@ -33,8 +33,10 @@ const SUDO_UID: &str = "SUDO_UID";
 const ENTRY_MAX: usize = 1 << 20;
 /// Bytes for which a new log must have room.
 const LOG_ROOM: usize = 4096;
+/// The folder of a box in that of a trial.
+pub(crate) const BOX_FOLDER: &str = "box";
 /// Folders in a trial's folder whose files keep their modes: keys, and copies of a user's own.
-const KEPT: [&str; 2] = ["tls", OWN_FOLDER];
+const KEPT: [&str; 3] = ["tls", OWN_FOLDER, BOX_FOLDER];
 
 const READ: u32 = 0o4;
 /// Run a program, or enter a folder.

@@ -15,6 +15,7 @@ use rustix::thread::CpuSet;
 
 use super::kernel::{self, OomPreference};
 use super::launch::Launch;
+use super::room::{self, Root};
 use super::{NO_NAMESPACE, kill_below, note, reap_all, remove, say, say_failed, signal_named};
 use crate::tree;
 use crate::user::User;
@@ -35,10 +36,20 @@ pub(super) fn run(launch: &Launch, from_keeper: OwnedFd, in_namespace: bool) -> 
     let _ = rustix::process::setsid();
     let outside = Outside::look();
     note(launch, outside.me);
-    if in_namespace && kernel::mount_own_proc().is_err() {
+    let proc = || kernel::own_mounts().and_then(|()| kernel::mount_own_proc());
+    if in_namespace && proc().is_err() {
         return NO_NAMESPACE;
     }
-    match Guard::start(launch, &from_keeper, &outside) {
+    let room = launch.room.as_ref().map(|room| {
+        if !in_namespace {
+            kernel::own_mounts()?;
+        }
+        room::build(room)
+    });
+    let started = room
+        .transpose()
+        .and_then(|root| Guard::start(launch, root.as_ref(), &from_keeper, &outside));
+    match started {
         Ok(mut guard) => {
             guard.run();
             0
@@ -104,12 +115,17 @@ enum Control {
 }
 
 impl<'a> Guard<'a> {
-    fn start(launch: &'a Launch, from_keeper: &'a OwnedFd, outside: &Outside) -> io::Result<Self> {
+    fn start(
+        launch: &'a Launch,
+        root: Option<&Root>,
+        from_keeper: &'a OwnedFd,
+        outside: &Outside,
+    ) -> io::Result<Self> {
         // The keeper's own pipe must have no reader but the keeper.
         rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
         kernel::become_subreaper()?;
         let child_ends = kernel::child_end_descriptor()?;
-        let main = spawn(launch)?;
+        let main = spawn(launch, root)?;
         let grouped = launch
             .group
             .as_deref()
@@ -238,7 +254,7 @@ fn status_text(status: WaitStatus) -> String {
     }
 }
 
-fn spawn(launch: &Launch) -> io::Result<Pid> {
+fn spawn(launch: &Launch, root: Option<&Root>) -> io::Result<Pid> {
     let log = io::stderr().as_fd().try_clone_to_owned()?;
     let group = launch.group.as_deref().and_then(|group| {
         std::fs::OpenOptions::new()
@@ -254,12 +270,10 @@ fn spawn(launch: &Launch) -> io::Result<Pid> {
     };
     let limiting = launch.limiting.iter().map(open);
     let limiting: Vec<std::fs::File> = limiting.collect::<io::Result<_>>()?;
-    let mut cpus = CpuSet::new();
-    for &cpu in launch.cpus.iter().filter(|&&cpu| cpu < CpuSet::MAX_CPU) {
-        cpus.set(cpu);
-    }
+    let cpus = processors(&launch.cpus);
     let pinned = !launch.cpus.is_empty();
     let confined = launch.confined;
+    let root = root.cloned();
     let user = launch.user.as_ref().map(User::of_launch);
     let guard = rustix::process::getpid();
     let named = Path::new(&launch.command[0]);
@@ -291,6 +305,9 @@ fn spawn(launch: &Launch) -> io::Result<Pid> {
         if pinned {
             rustix::thread::sched_setaffinity(None, &cpus)?;
         }
+        if let Some(root) = &root {
+            root.enter()?;
+        }
         if let Some(user) = &user {
             user.assume()?;
         }
@@ -313,6 +330,14 @@ fn spawn(launch: &Launch) -> io::Result<Pid> {
     unsafe { command.pre_exec(before_exec) };
     let child = command.spawn().map_err(failed)?;
     Ok(Pid::from_child(&child))
+}
+
+fn processors(numbers: &[usize]) -> CpuSet {
+    let mut cpus = CpuSet::new();
+    for &cpu in numbers.iter().filter(|&&cpu| cpu < CpuSet::MAX_CPU) {
+        cpus.set(cpu);
+    }
+    cpus
 }
 
 fn is_member(group: &Path, pid: Pid) -> bool {

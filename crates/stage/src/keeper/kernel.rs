@@ -164,13 +164,17 @@ impl WayBack {
     }
 }
 
-/// Shows the processes of this PID namespace at `/proc`, to this process and its children alone.
-/// What is mounted elsewhere later still arrives here.
-pub(super) fn mount_own_proc() -> io::Result<()> {
+/// Lets what this process mounts be seen by it and its children alone. What is mounted elsewhere
+/// later still arrives here.
+pub(super) fn own_mounts() -> io::Result<()> {
     // SAFETY: the process has one thread, and keeps its folder, root and descriptors.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }?;
     let follow = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
-    mount_change("/", follow)?;
+    Ok(mount_change("/", follow)?)
+}
+
+/// Shows the processes of this PID namespace at `/proc`, where the mounts are this process's own.
+pub(super) fn mount_own_proc() -> io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     Ok(mount("proc", "/proc", "proc", flags, None)?)
 }

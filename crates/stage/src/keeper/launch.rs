@@ -41,6 +41,23 @@ pub(crate) struct Launch {
     pub(crate) confined: bool,
     /// Variables of the keeper's own environment that it does not get.
     pub(crate) unset: Vec<String>,
+    /// What it sees of the file system; `None` for what the keeper sees.
+    pub(crate) room: Option<Room>,
+}
+
+/// A file system that a program sees in place of this machine's, which it cannot write to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Where it is put together. What is made for it is in the folder `made` there, each at the
+    /// path that it is seen at.
+    pub(crate) folder: PathBuf,
+    /// Folders that what is made is laid over; what is written to them stays in memory. Those
+    /// around others come first.
+    pub(crate) over: Vec<PathBuf>,
+    /// Files in whose place others are seen.
+    pub(crate) instead: Vec<PathBuf>,
+    /// Folder of the trial, which it writes to.
+    pub(crate) own: PathBuf,
 }
 
 /// A user that a program runs as, without supplementary groups.
@@ -105,6 +122,16 @@ impl Launch {
         for name in &self.unset {
             entry("unset", name.as_ref())?;
         }
+        if let Some(room) = &self.room {
+            entry("room", room.folder.as_os_str())?;
+            entry("room-own", room.own.as_os_str())?;
+            for path in &room.over {
+                entry("room-over", path.as_os_str())?;
+            }
+            for path in &room.instead {
+                entry("room-instead", path.as_os_str())?;
+            }
+        }
         bytes.push(0);
         Ok(bytes)
     }
@@ -160,6 +187,10 @@ impl Launch {
             b"namespace" => self.namespace = true,
             b"confined" => self.confined = true,
             b"unset" => self.unset.push(text(value)?.to_owned()),
+            b"room" => self.room_mut().folder = path().unwrap_or_default(),
+            b"room-own" => self.room_mut().own = path().unwrap_or_default(),
+            b"room-over" => self.room_mut().over.extend(path()),
+            b"room-instead" => self.room_mut().instead.extend(path()),
             _ => {
                 let key = String::from_utf8_lossy(key);
                 return Err(io::Error::other(format!("unknown order `{key}`")));
@@ -170,6 +201,10 @@ impl Launch {
 
     fn user_mut(&mut self) -> &mut User {
         self.user.get_or_insert_default()
+    }
+
+    fn room_mut(&mut self) -> &mut Room {
+        self.room.get_or_insert_default()
     }
 }
 
@@ -219,6 +254,12 @@ mod tests {
             namespace: true,
             confined: true,
             unset: ["http_proxy", "a=b"].map(str::to_owned).to_vec(),
+            room: Some(Room {
+                folder: "/run/trial/box".into(),
+                over: vec!["/etc/a b".into(), "/run".into()],
+                instead: vec!["/etc/hosts".into()],
+                own: "/run/trial/run".into(),
+            }),
         };
         let plain = Launch {
             command: vec!["server".to_owned()],

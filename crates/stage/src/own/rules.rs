@@ -37,6 +37,9 @@ pub(crate) struct OwnTable {
     proxies: Option<String>,
     /// A command that prints what the program makes of a file.
     adapt: Option<Vec<String>>,
+    /// Whether such files run unchanged in a box, where one can be made.
+    #[serde(default, rename = "box")]
+    boxed: bool,
     /// What files need that were made for other machines.
     #[serde(default)]
     foreign: ForeignTable,
@@ -83,6 +86,9 @@ struct ChangeTable {
     opens: Option<OpensTable>,
     /// A pattern; the rule rests where no line of any file is like it.
     when: Option<String>,
+    /// Whether it is for files that run in a box, and for no others.
+    #[serde(default, rename = "box")]
+    boxed: bool,
     /// Why a trial needs it, for people.
     why: String,
 }
@@ -123,6 +129,7 @@ pub(crate) struct OwnRules {
     pub(crate) looks_like: Option<Regex>,
     pub(crate) proxies: Option<Regex>,
     pub(crate) adapt: Option<Vec<String>>,
+    pub(crate) boxed: bool,
     pub(crate) foreign: Foreign,
     /// Patterns of the server's messages, and templates of hints.
     pub(crate) hints: Vec<(Regex, String)>,
@@ -142,6 +149,7 @@ pub(crate) struct Rule {
     pub(crate) unless_in: Option<String>,
     pub(crate) opens: Option<OpensTable>,
     pub(crate) when: Option<Regex>,
+    pub(crate) boxed: bool,
     pub(crate) why: String,
 }
 
@@ -176,6 +184,7 @@ impl OwnTable {
                 unless_in: table.unless_in.clone(),
                 opens: table.opens.clone(),
                 when: optional("change.when", &table.when)?,
+                boxed: table.boxed,
                 why: table.why.clone(),
             });
         }
@@ -198,6 +207,7 @@ impl OwnTable {
             looks_like: optional("looks_like", &self.looks_like)?,
             proxies: optional("proxies", &self.proxies)?,
             adapt: self.adapt.clone(),
+            boxed: self.boxed,
             foreign: self.foreign.rules()?,
             hints: hints.collect::<Result<_, _>>()?,
         })
@@ -205,9 +215,14 @@ impl OwnTable {
 }
 
 impl OwnRules {
-    /// Whether a file is made fit for a trial. Without rules it is used as it is.
+    /// Whether a file is made fit for a trial without a box.
     pub(crate) fn has_changes(&self) -> bool {
-        !self.changes.is_empty()
+        self.changes.iter().any(|rule| !rule.boxed)
+    }
+
+    /// Keeps the rules that are for files in a box, or for those without.
+    pub(crate) fn keep_for(&mut self, boxed: bool) {
+        self.changes.retain(|rule| rule.boxed == boxed);
     }
 
     /// Whether a rule asks what a block says.

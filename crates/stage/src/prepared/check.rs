@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bakeoff_probe::within;
 use bakeoff_record::Step;
 
 use super::Prepared;
@@ -54,11 +55,14 @@ impl Prepared {
         let question = Question {
             environment: &self.start.environment,
             unset: &self.start.unset,
-            folder: &self.folder.run(),
+            folder: &self.quarters.folder(self.folder.run()),
             limit: CHECK_LIMIT,
             user: self.start.user.as_ref(),
+            room: self.quarters.room.as_ref(),
         };
-        bounded::run(command, &question).map_err(|cause| {
+        let network = self.quarters.network.as_ref();
+        let ask = || within(network, || bounded::run(command, &question))?;
+        ask().map_err(|cause| {
             if cause.kind() == std::io::ErrorKind::Interrupted {
                 return StageError::new(Step::CheckConfig, Cause::Interrupted);
             }

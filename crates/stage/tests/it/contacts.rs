@@ -108,6 +108,7 @@ fn the_origin_is_no_foreign_upstream() {
     let origin = origin();
     let surroundings = Surroundings {
         origin: Some(origin),
+        boxed: None,
         ..theatre.surroundings()
     };
     let contender = keeps(&theatre, "127.0.0.1", 1, origin);

@@ -226,6 +226,7 @@ fn a_helper_is_ready_when_it_says_so() {
         log: theatre.folder.path().join("helper.log"),
         within,
         certificate: None,
+        boxed: None,
         body: None,
     };
     let good = helper(
@@ -265,6 +266,7 @@ fn a_helper_is_given_a_certificate_that_goes_with_it() {
         log: theatre.folder.path().join("helper.log"),
         within: PATIENCE,
         certificate: Some(bakeoff_plan::CertificateKey::EcdsaP256),
+        boxed: None,
         body: None,
     };
     let running = theatre.stage.start_helper(&helper).unwrap();

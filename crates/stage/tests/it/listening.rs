@@ -57,6 +57,7 @@ fn check(server: &str, workload: &Workload, has_counters: bool) {
 fn prepared(theatre: &Theatre, server: &str, asked: &Workload) -> Result<Prepared, StageError> {
     let surroundings = Surroundings {
         origin: Some(origin()),
+        boxed: None,
         ..theatre.surroundings()
     };
     let contender = contender(server, ConfigSource::Variant("default".to_owned()));
@@ -161,6 +162,7 @@ fn own_file_answers_there(server: &str, name: &str, text: &str) {
     let contender = contender(server, ConfigSource::File(path));
     let surroundings = Surroundings {
         origin: Some(origin()),
+        boxed: None,
         ..theatre.surroundings()
     };
     let asked = if server == "haproxy" {

@@ -68,6 +68,7 @@ fn asked(healthy: &str) -> [Workload; 3] {
 fn start(theatre: &Theatre, contender: &Contender, workload: &Workload) -> Running {
     let surroundings = Surroundings {
         origin: workload.proxied.then(origin),
+        boxed: None,
         ..theatre.surroundings()
     };
     let prepared = theatre.stage.prepare(contender, workload, &surroundings);

@@ -81,6 +81,7 @@ fn everything(server: &str, variant: &str, unsupported: &[&str]) {
     let contender = contender(server, ConfigSource::Variant(variant.to_owned()));
     let surroundings = Surroundings {
         origin: Some(origin()),
+        boxed: None,
         ..theatre.surroundings()
     };
     for (workload, protocol) in workloads()

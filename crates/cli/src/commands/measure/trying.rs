@@ -235,11 +235,12 @@ impl Asking<'_> {
         let surroundings = Surroundings {
             origin: Some(([127, 0, 0, 1], 9).into()),
             cpus: Vec::new(),
+            boxed: None,
             log_folder: self.scratch.join("logs").join("changes"),
         };
         match self.stage.prepare(contender, workload, &surroundings) {
             Ok(prepared) => {
-                one.changes = shown(prepared.changes());
+                one.changes = shown(&prepared.changes());
                 one.version = Some(prepared.program().version.clone());
             }
             Err(error) => return End::Refused(of_stage(&error)),

@@ -96,6 +96,7 @@ impl Theatre {
         let log_folder = self.folder.path().join("logs/trial");
         Surroundings {
             origin: None,
+            boxed: None,
             cpus: Vec::new(),
             log_folder,
         }

@@ -191,6 +191,7 @@ impl World {
             log: folder.join("logs").join("beside").join("output.log"),
             within: READY_WITHIN,
             certificate: None,
+            boxed: None,
             body: None,
         }
     }

@@ -225,7 +225,7 @@ fn changes(text: &mut String, one: &Tried, redaction: &Redaction) {
     row(
         text,
         "changes",
-        &format!("{count} {lines} in a copy, which a trial makes"),
+        &format!("{count} {lines} that a trial needs otherwise"),
     );
     for change in &one.changes {
         let line = redaction.configuration(&change.on_one_line());
