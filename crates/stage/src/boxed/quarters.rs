@@ -55,6 +55,7 @@ impl Quarters {
             maker.put(Path::new(HOSTS), hosts(found).as_bytes())?;
             maker.put_certificates(&found.certificates, &pem, user)?;
             maker.put_logs(&found.logs)?;
+            maker.show_plainly(&found.roots);
             Ok(Self {
                 network: Some(boxed.network()),
                 unanswered: boxed.unanswered,
@@ -89,6 +90,7 @@ struct Maker {
     base: PathBuf,
     over: BTreeSet<PathBuf>,
     instead: BTreeSet<PathBuf>,
+    plain: BTreeSet<PathBuf>,
     changes: Vec<ConfigChange>,
 }
 
@@ -107,6 +109,7 @@ impl Maker {
             base,
             over: BTreeSet::new(),
             instead: BTreeSet::new(),
+            plain: BTreeSet::new(),
             changes: Vec::new(),
         };
         for written in WRITTEN {
@@ -192,6 +195,21 @@ impl Maker {
         Ok(())
     }
 
+    /// Shows served folders without what lies over those around them, unless it is in them.
+    fn show_plainly(&mut self, roots: &[Named]) {
+        for named in roots {
+            let Ok(root) = self.base.join(&named.text).canonicalize() else {
+                continue;
+            };
+            let covers = |folder: &PathBuf| root.starts_with(folder);
+            let is_inside = |path: &PathBuf| path.starts_with(&root);
+            let is_made = self.over.iter().chain(&self.instead).any(is_inside);
+            if root.is_dir() && self.over.iter().any(covers) && !is_made {
+                self.plain.insert(root);
+            }
+        }
+    }
+
     fn note(&mut self, named: &Named, after: &str, why: &str) {
         let change = ConfigChange {
             file: named.place.file.display().to_string(),
@@ -212,6 +230,7 @@ impl Maker {
                 folder: self.folder,
                 over: self.over.into_iter().collect(),
                 instead: self.instead.into_iter().collect(),
+                plain: self.plain.into_iter().collect(),
                 own: trial.join("run"),
             }),
             folder: Some(self.base),
@@ -282,6 +301,10 @@ mod tests {
         let said: Vec<&str> = maker.changes.iter().map(|it| it.before.as_str()).collect();
         assert_eq!(said, ["new/a.log", "is.log", "../up.log", "a.pem"]);
         assert!(maker.over.contains(&site) && maker.over.contains(&there));
+        let www = site.join("www");
+        std::fs::create_dir(&www).unwrap();
+        maker.show_plainly(&["www", ".", "none", "is.log"].map(named));
+        assert_eq!(maker.plain.iter().collect::<Vec<_>>(), [&www]);
         assert_eq!(
             maker.instead.iter().collect::<Vec<_>>(),
             [&site.join("is.log")]

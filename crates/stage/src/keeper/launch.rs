@@ -56,6 +56,9 @@ pub(crate) struct Room {
     pub(crate) over: Vec<PathBuf>,
     /// Files in whose place others are seen.
     pub(crate) instead: Vec<PathBuf>,
+    /// Folders that are seen as they are, whatever lies over those around them: files are read
+    /// faster so.
+    pub(crate) plain: Vec<PathBuf>,
     /// Folder of the trial, which it writes to.
     pub(crate) own: PathBuf,
 }
@@ -125,11 +128,15 @@ impl Launch {
         if let Some(room) = &self.room {
             entry("room", room.folder.as_os_str())?;
             entry("room-own", room.own.as_os_str())?;
-            for path in &room.over {
-                entry("room-over", path.as_os_str())?;
-            }
-            for path in &room.instead {
-                entry("room-instead", path.as_os_str())?;
+            let lists = [
+                ("room-over", &room.over),
+                ("room-instead", &room.instead),
+                ("room-plain", &room.plain),
+            ];
+            for (key, paths) in lists {
+                paths
+                    .iter()
+                    .try_for_each(|path| entry(key, path.as_os_str()))?;
             }
         }
         bytes.push(0);
@@ -190,6 +197,7 @@ impl Launch {
             b"room" => self.room_mut().folder = path().unwrap_or_default(),
             b"room-own" => self.room_mut().own = path().unwrap_or_default(),
             b"room-over" => self.room_mut().over.extend(path()),
+            b"room-plain" => self.room_mut().plain.extend(path()),
             b"room-instead" => self.room_mut().instead.extend(path()),
             _ => {
                 let key = String::from_utf8_lossy(key);
@@ -258,6 +266,7 @@ mod tests {
                 folder: "/run/trial/box".into(),
                 over: vec!["/etc/a b".into(), "/run".into()],
                 instead: vec!["/etc/hosts".into()],
+                plain: vec!["/tmp/www".into()],
                 own: "/run/trial/run".into(),
             }),
         };

@@ -11,7 +11,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, unmount};
+use rustix::mount::{
+    MountFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_remount, unmount,
+};
 use rustix::process::{chdir, pivot_root};
 
 use super::kernel;
@@ -63,6 +65,10 @@ pub(super) fn build(room: &Room) -> io::Result<Root> {
         let laid = lay_over(path, number, &memory, &root, &made);
         laid.map_err(|cause| failed("lay memory over", path, cause))?;
     }
+    for path in &room.plain {
+        let bound = show_plainly(path, &inside(&root, path));
+        bound.map_err(|cause| failed("show", path, cause))?;
+    }
     for path in &room.instead {
         let bound = mount_bind(inside(&made, path), inside(&root, path));
         bound.map_err(|cause| failed("replace", path, cause.into()))?;
@@ -101,6 +107,13 @@ fn show(path: &Path, root: &Path) -> io::Result<()> {
     }
     File::create_new(&to)?;
     Ok(mount_bind(path, &to)?)
+}
+
+/// Shows a folder of this machine's where something else lies over it.
+fn show_plainly(path: &Path, to: &Path) -> io::Result<()> {
+    mount_bind(path, to)?;
+    let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
+    Ok(mount_remount(to, flags, "")?)
 }
 
 /// Makes all that is mounted there read-only, and its programs unable to give rights.
