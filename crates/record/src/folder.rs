@@ -133,8 +133,11 @@ pub enum FolderError {
         source: serde_json::Error,
     },
     /// There is a record already.
-    #[error("{} holds a record already; choose another --out, or continue it with `bakeoff run --resume`",
-            .0.display())]
+    #[error(
+        "{} holds a record already; choose another --out, or continue it with \
+         `bakeoff run --resume`",
+        .0.display()
+    )]
     Exists(PathBuf),
     /// Another process writes to the record.
     #[error("{} is being written {}; wait until that has ended: a record has one writer",

@@ -44,7 +44,7 @@ pub struct ChangeReport {
 /// Draws what actions cost; `None` of a record without them.
 pub fn change_view(redacted: &Redacted) -> Option<ChangeReport> {
     let record = redacted.record();
-    if Question::of(&record.plan) != Question::Change {
+    if record.plan.question() != Question::Change {
         return None;
     }
     let costs = costs(record);

@@ -3,7 +3,7 @@
 //! The operands are those of a race; what is made of them is a plan of rounds in whose loads
 //! something is done, and it is carried out, recorded and continued like any other.
 
-use bakeoff_plan::{Action, Actions, Load, LoadModel, Overrides, Plan, Question, RoundsAsked};
+use bakeoff_plan::{Action, Actions, Load, LoadModel, Overrides, Plan, RoundsAsked};
 
 use super::made::Kind;
 use super::{made, race};
@@ -14,7 +14,7 @@ use crate::output;
 /// A change, as the command line asks for one.
 const CHANGE: Kind = Kind {
     name: "change",
-    is_in: |plan| Question::of(plan) == Question::Change,
+    is_in: Plan::is_change,
     without_contenders: "a change needs a contender: a server, a configuration file, a URL or \
                          --start 'COMMAND', as in `bakeoff change nginx caddy`",
     announce,
