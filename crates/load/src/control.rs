@@ -5,8 +5,20 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::ledger::Logged;
+use crate::ledger::{Log, Logged, Noted};
 use crate::pulse::Pulse;
+use crate::share::Share;
+
+/// Which requests are noted one by one.
+#[derive(Debug, Clone, Copy, Default)]
+enum Notes {
+    #[default]
+    None,
+    /// So many of them at the most, evenly spread.
+    Some(usize),
+    /// All of them, and there are so many at the most; and closes of connections.
+    All(usize),
+}
 
 /// Shared with a running engine.
 #[derive(Debug, Default)]
@@ -20,9 +32,8 @@ pub struct Control {
     began_ns: AtomicU64,
     window: OnceLock<(Instant, Instant)>,
     live: Live,
-    /// How many requests are noted one by one, by all threads.
-    log_most: usize,
-    logged: OnceLock<Vec<Logged>>,
+    notes: Notes,
+    noted: OnceLock<Noted>,
 }
 
 impl Control {
@@ -38,25 +49,43 @@ impl Control {
     /// The control of an engine that notes up to so many requests one by one.
     pub fn logging(most: usize) -> Self {
         Self {
-            log_most: most,
+            notes: Notes::Some(most),
+            ..Self::default()
+        }
+    }
+
+    /// The control of an engine that notes each request of its window, of which there are `most`
+    /// at the most, and when the server closed connections.
+    pub fn noting_all(most: usize) -> Self {
+        Self {
+            notes: Notes::All(most),
             ..Self::default()
         }
     }
 
     /// The requests that were noted, in the order of their ends; none before the engine has ended.
     pub fn logged(&self) -> &[Logged] {
-        self.logged.get().map_or(&[], Vec::as_slice)
+        self.noted.get().map_or(&[], |noted| &noted.requests)
     }
 
-    /// How many requests are to be noted; 0 for none.
-    pub(crate) fn log_most(&self) -> usize {
-        self.log_most
+    /// All that was noted; nothing before the engine has ended.
+    pub fn noted(&self) -> Noted {
+        self.noted.get().cloned().unwrap_or_default()
     }
 
-    pub(crate) fn set_logged(&self, mut logged: Vec<Logged>) {
-        logged.sort_unstable_by_key(|one| one.done_ns);
+    /// Where a thread with this share of the load notes requests, if it does. Connections that it
+    /// does not keep are closed without a note.
+    pub(crate) fn log(&self, share: Share) -> Option<Log> {
+        match self.notes {
+            Notes::None | Notes::Some(0) => None,
+            Notes::Some(most) => Some(Log::new(share.of(most as u64) as usize)),
+            Notes::All(most) => Some(Log::of_all(most)),
+        }
+    }
+
+    pub(crate) fn set_noted(&self, noted: Noted) {
         // Only the engine sets it, at its end.
-        let _ = self.logged.set(logged);
+        let _ = self.noted.set(noted.sorted());
     }
 
     /// Whether an engine that is held has made its threads and opened its connections, as far as

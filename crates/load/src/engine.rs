@@ -12,7 +12,8 @@ use crate::LoadError;
 use crate::clock::{instant, nanos, now};
 use crate::control::Control;
 use crate::driver::epoll::Epoll;
-use crate::ledger::{Counts, Log};
+use crate::lanes::{Lane, Requests};
+use crate::ledger::Counts;
 use crate::limits::check_budget;
 use crate::meeting::Meeting;
 use crate::pace::{OpenPace, Pace};
@@ -42,25 +43,34 @@ fn run_by(
     let tls = tls
         .map(|settings| settings.side(host, &spec.speaking))
         .transpose()?;
-    let shares = spec.shares();
+    let lanes = spec.lanes();
+    let shares = lanes.iter().flat_map(|lane| {
+        let shares = lane.spec.shares().into_iter();
+        shares.map(move |share| (lane, share))
+    });
+    let shares: Vec<(&Lane<'_>, Share)> = shares.collect();
     let (meeting, zero) = (Meeting::of(shares.len()), AtomicU64::new(0));
     let length = length(spec, control);
     let counts: Vec<Result<Option<Counts>, LoadError>> = std::thread::scope(|scope| {
-        let start = |(own, share)| {
+        let start = |(own, &(lane, share))| {
             let (meeting, zero, tls) = (&meeting, &zero, tls.clone());
             let builder = builder(own).name(format!("engine-{own}"));
             let started = builder.spawn_scoped(scope, move || {
                 let _leaving = meeting.leave_at_end();
                 pin(spec, own)?;
-                let made = make(spec, control, tls, share, length)?;
-                one_thread(made, spec, control, meeting, zero)
+                let made = make(lane, control, tls, share, length)?;
+                let mut counts = one_thread(made, spec, control, meeting, zero)?;
+                if let Some(counts) = counts.as_mut().filter(|_| lane.requests.are_fresh()) {
+                    counts.observed.noted.closed_ns.clear();
+                }
+                Ok(counts)
             });
             if started.is_err() {
                 meeting.call_off();
             }
             started
         };
-        let handles: Vec<_> = shares.into_iter().enumerate().map(start).collect();
+        let handles: Vec<_> = shares.iter().enumerate().map(start).collect();
         handles
             .into_iter()
             .map(|handle| match handle {
@@ -73,7 +83,7 @@ fn run_by(
     // The load was called off only where another thread failed, which is the error above.
     let counts = counts.into_iter().collect::<Option<_>>();
     let mut merged = Merged::of(counts.ok_or(LoadError::Panicked)?);
-    control.set_logged(std::mem::take(&mut merged.counts.observed.logged));
+    control.set_noted(std::mem::take(&mut merged.counts.observed.noted));
     Ok(merged.result(spec))
 }
 
@@ -132,7 +142,7 @@ fn pin(spec: &LoadSpec, own: usize) -> Result<(), LoadError> {
 
 /// A thread's loop with all its memory, before its first connection.
 fn make<'a>(
-    spec: &'a LoadSpec,
+    lane: &'a Lane<'a>,
     control: &'a Control,
     tls: Option<TlsSide>,
     share: Share,
@@ -140,15 +150,13 @@ fn make<'a>(
 ) -> Result<Loop<'a, Epoll>, LoadError> {
     // Timers of an ordinary thread fire up to 50 µs late; a schedule wants them on time.
     rustix::thread::set_current_timer_slack(std::num::NonZero::new(1)).ok();
-    let pace = pace(spec, share, length);
+    let spec: &LoadSpec = &lane.spec;
+    let pace = pace(spec, lane.requests, share, length);
     let is_open_loop = !pace.is_closed();
     let driver = Epoll::new(spec.pacing.waiting, is_open_loop).map_err(LoadError::Poll)?;
     let clients = share.of(u64::from(spec.load.clients())) as u32;
     let mut thread = Thread::new(spec, driver, tls, share, pace);
-    if control.log_most() > 0 {
-        let most = share.of(control.log_most() as u64) as usize;
-        thread.ledger.log = Some(Box::new(Log::new(most)));
-    }
+    thread.ledger.log = control.log(share).map(Box::new);
     Ok(Loop::new(thread, clients, control))
 }
 
@@ -186,16 +194,20 @@ fn schedule(spec: &LoadSpec) -> Option<Schedule> {
     }
 }
 
-/// When this thread's requests begin: its part of the schedule, in an open loop. By count the load
-/// is of a `length`.
-pub(crate) fn pace(spec: &LoadSpec, share: Share, length: Option<u64>) -> Pace {
+/// When this thread's requests begin: its part of those of its lane, in an open loop. By count the
+/// load is of a `length`.
+pub(crate) fn pace(spec: &LoadSpec, requests: Requests, share: Share, length: Option<u64>) -> Pace {
     let Some(all) = schedule(spec) else {
         return Pace::Closed;
     };
-    let mine = all.skip(share.thread).step_by(share.threads);
+    let mine = (0..)
+        .zip(all)
+        .filter(move |(number, _)| requests.hold(*number));
+    let mine = mine.skip(share.thread).step_by(share.threads);
     let deadline = spec.pacing.deadline.map_or(u64::MAX, nanos);
-    let pace = OpenPace::new(Box::new(mine), deadline);
-    Pace::Open(pace.of_length(length.unwrap_or(u64::MAX)))
+    let pace = OpenPace::new(Box::new(mine.map(|(_, due)| due)), deadline);
+    let pace = pace.of_length(length.unwrap_or(u64::MAX));
+    Pace::Open(pace.reconnecting(requests.reconnect()))
 }
 
 #[cfg(test)]

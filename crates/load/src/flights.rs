@@ -76,6 +76,8 @@ pub(crate) struct Flights {
     in_flight: u32,
     /// Requests whose answers may be long; see [`Lengths`].
     long: u32,
+    /// Whether a stream was opened on this connection.
+    has_opened: bool,
     /// No more streams are to be opened on this connection.
     pub(crate) is_draining: bool,
     /// Requests that the connection carried and the server withdrew.
@@ -155,6 +157,7 @@ impl Flights {
             waiting: VecDeque::new(),
             in_flight: 0,
             long: 0,
+            has_opened: false,
             is_draining: false,
             withdrawn: 0,
             answered: 0,
@@ -165,6 +168,7 @@ impl Flights {
 
     /// Takes another connection, ready at `now`; what waited for it waits no longer than that.
     pub(crate) fn restart(&mut self, now: u64) {
+        self.has_opened = false;
         self.is_draining = false;
         self.withdrawn = 0;
         self.answered = 0;
@@ -239,6 +243,7 @@ impl Flights {
         self.waiting.pop_front();
         self.in_flight += 1;
         place.state = State::InFlight;
+        place.flight.origin.is_first = !std::mem::replace(&mut self.has_opened, true);
         let is_first = place.flight.sent == 0;
         if is_first {
             place.flight.sent = now;

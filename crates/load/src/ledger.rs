@@ -31,8 +31,8 @@ mod tests;
 
 use clock::Clock;
 pub(crate) use counts::{Counts, ObservedCounts};
-pub(crate) use log::Log;
-pub use log::Logged;
+pub(crate) use log::{Log, closed_by_server};
+pub use log::{Logged, Noted};
 
 /// Send gaps kept one by one.
 const GAPS_MAX: usize = 1_000;
@@ -50,6 +50,8 @@ pub(crate) struct Origin {
     pub(crate) check: bool,
     /// Whether no place was free when it was due.
     pub(crate) was_short: bool,
+    /// Whether it was sent as the first of its connection.
+    pub(crate) is_first: bool,
 }
 
 /// A whole response to a request.
@@ -207,6 +209,11 @@ impl Ledger {
             self.counts.schedule.due += 1;
             self.due_part(intended).due += 1;
             self.counts.requests.unended(intended, until);
+            let origin = Origin {
+                intended,
+                ..Origin::default()
+            };
+            log::note_unended(self, &origin, until);
         }
     }
 
@@ -549,6 +556,7 @@ impl Ledger {
         });
         for origin in &left {
             self.counts.requests.unended(origin.intended, at);
+            log::note_unended(&mut self, origin, at);
         }
         self.counts.clock.in_flight_at_end = if self.is_open_loop {
             left.len() as u64
@@ -556,7 +564,7 @@ impl Ledger {
             self.counts.clock.balance.in_flight
         };
         self.counts.schedule.parts = self.clock.take_due_parts();
-        self.counts.observed.logged = self.log.take().map(|log| log.notes()).unwrap_or_default();
+        self.counts.observed.noted = self.log.take().map(|log| log.notes()).unwrap_or_default();
         self.counts
     }
 }

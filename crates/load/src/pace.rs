@@ -32,6 +32,8 @@ pub(crate) struct OpenPace {
     idle: VecDeque<(u32, u32)>,
     /// Slots without a socket.
     spare: VecDeque<u32>,
+    /// Whether slots without a socket come before connections.
+    reconnects: bool,
     /// How long the load's count of requests takes, nanoseconds; the maximum without one.
     length: u64,
     /// Due times from here on are not begun.
@@ -68,6 +70,7 @@ impl OpenPace {
             due: due.peekable(),
             idle: VecDeque::new(),
             spare: VecDeque::new(),
+            reconnects: false,
             length: u64::MAX,
             end: u64::MAX,
             deadline,
@@ -81,6 +84,11 @@ impl OpenPace {
     /// The same for a load by count, which takes so long: the last request's gap belongs to it.
     pub(crate) fn of_length(self, length: u64) -> Self {
         Self { length, ..self }
+    }
+
+    /// The same where a slot that has lost its connection takes the next request, and connects.
+    pub(crate) fn reconnecting(self, reconnects: bool) -> Self {
+        Self { reconnects, ..self }
     }
 
     /// How long the load's count of requests takes, nanoseconds; the maximum without one.
@@ -147,11 +155,20 @@ impl OpenPace {
     }
 
     fn take_place(&mut self, is_free: impl Fn(u32, Option<u32>) -> bool) -> Option<u32> {
+        if self.reconnects
+            && let Some(slot) = self.take_spare(&is_free)
+        {
+            return Some(slot);
+        }
         while let Some((slot, generation)) = self.idle.pop_front() {
             if is_free(slot, Some(generation)) {
                 return Some(slot);
             }
         }
+        self.take_spare(&is_free)
+    }
+
+    fn take_spare(&mut self, is_free: &impl Fn(u32, Option<u32>) -> bool) -> Option<u32> {
         while let Some(slot) = self.spare.pop_front() {
             if is_free(slot, None) {
                 return Some(slot);

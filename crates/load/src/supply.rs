@@ -43,6 +43,7 @@ impl<'a> Supply<'a> {
             exchange,
             check: self.take_check(exchange),
             was_short,
+            is_first: false,
         }
     }
 

@@ -8,7 +8,7 @@ use bakeoff_record::{
 };
 use bakeoff_wire::h2::PeerSettings;
 
-use super::Logged;
+use super::Noted;
 use crate::answers::Answers;
 use crate::end::End;
 use crate::tls::Agreed;
@@ -392,7 +392,7 @@ pub(crate) struct ObservedCounts {
     pub(crate) send_gaps: Samples,
     pub(crate) latencies: Samples,
     /// Requests noted one by one.
-    pub(crate) logged: Vec<Logged>,
+    pub(crate) noted: Noted,
     /// How long connections were opened ahead of the load, nanoseconds.
     pub(crate) opening_ns: u64,
     pub(crate) addresses: Vec<AddressUse>,
@@ -416,7 +416,7 @@ impl ObservedCounts {
         self.unasked += other.unasked;
         self.send_gaps.append(other.send_gaps);
         self.latencies.append(other.latencies);
-        self.logged.append(&mut other.logged);
+        self.noted.merge(other.noted);
         self.opening_ns = self.opening_ns.max(other.opening_ns);
         AddressUse::merge(&mut self.addresses, other.addresses);
         self.said.merge(other.said);

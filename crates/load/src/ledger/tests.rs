@@ -104,7 +104,7 @@ fn in_a_closed_loop_each_request_falls_in_the_part_in_which_it_ended() {
     assert_eq!(counts.clock.in_flight_at_end, 1, "it ended at the end");
     assert_eq!(counts.requests.at_least.max(), Some(MS));
     assert_eq!(counts.clock.measured_ns, 250 * MS);
-    let logged = counts.observed.logged.iter();
+    let logged = counts.observed.noted.requests.iter();
     let logged: Vec<_> = logged
         .map(|one| (one.done_ns / MS, one.latency_ns / MS))
         .collect();

@@ -15,6 +15,7 @@ use crate::control::Control;
 use crate::driver::Driver;
 use crate::driver::invented::{BEGIN, Costs, Invented, Notes, World};
 use crate::engine;
+use crate::lanes::Requests;
 use crate::ledger::Counts;
 use crate::result::Merged;
 use crate::share::Share;
@@ -32,6 +33,7 @@ mod closing;
 mod counts;
 mod edges;
 mod frames;
+mod lanes;
 mod naps;
 mod opening;
 mod schedule;
@@ -174,7 +176,8 @@ fn prepared<'a, W: World>(
     costs: Costs,
     control: &'a Control,
 ) -> Loop<'a, Invented<W>> {
-    let pace = engine::pace(spec, share, engine::length(spec, control));
+    let length = engine::length(spec, control);
+    let pace = engine::pace(spec, Requests::All, share, length);
     let driver = Invented::new(world, costs, !pace.is_closed());
     let clients = share.of(u64::from(spec.load.clients())) as u32;
     let thread = Thread::new(spec, driver, None, share, pace);

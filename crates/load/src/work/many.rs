@@ -6,6 +6,7 @@ use super::{begin, open, quic, serial, streams};
 use crate::driver::{Driver, ReadTime};
 use crate::end::{End, Late};
 use crate::flights::{Lost as LostRequests, Requests};
+use crate::ledger::closed_by_server;
 use crate::link::streams::sink;
 use crate::link::{Intake, Link};
 use crate::pace::Pace;
@@ -223,7 +224,7 @@ pub(super) fn end_in_order<D: Driver>(
     let is_used_up = most.is_some_and(|most| slot.carried >= most);
     let taken = slot.carried.saturating_sub(flights.withdrawn);
     if !is_used_up && ended != Ended::GivenUp {
-        thread.ledger.counts.links.connections.closed_by_server += 1;
+        closed_by_server(&mut thread.ledger, now);
         thread.ledger.counts.links.carried.record(u64::from(taken));
     }
     let was_closed = ended == Ended::Closed;

@@ -7,6 +7,7 @@ use super::{begin, many};
 use crate::driver::Driver;
 use crate::end::End;
 use crate::flights::Requests;
+use crate::ledger::closed_by_server;
 use crate::link::quic::Arrived;
 use crate::link::{Intake, Link};
 use crate::quic::{Lost, Polled};
@@ -187,10 +188,10 @@ pub(super) fn lose<D: Driver>(
     }
     links.connections.failed += u64::from(is_early);
     links.count_close(lost.kind);
-    links.connections.closed_by_server += u64::from(by_server);
     if by_server {
         let taken = slot.carried.saturating_sub(withdrawn);
         links.carried.record(u64::from(taken));
+        closed_by_server(&mut thread.ledger, now);
     }
     // One that ends in order and carries nothing is no failure.
     if by_server && in_flight == 0 && !slot.has_waiting() && !thread.pace.is_closed() {

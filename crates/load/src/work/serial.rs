@@ -6,7 +6,7 @@ use super::begin;
 use crate::driver::{Driver, Ready};
 use crate::end::End;
 use crate::flights::{Flight, Requests};
-use crate::ledger::Answer;
+use crate::ledger::{Answer, closed_by_server};
 use crate::link::serial::{Read, Rest};
 use crate::link::{Intake, Link};
 use crate::pace::Pace;
@@ -169,6 +169,7 @@ pub(super) fn send<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_
     };
     slot.since = now;
     thread.ledger.counts.links.connections.reused += u64::from(slot.carried > 0);
+    flight.origin.is_first = slot.carried == 0;
     slot.carried += 1;
     let sent = serial.send(flight, thread, now);
     after_sending(slot, sent, thread, now);
@@ -223,8 +224,9 @@ fn follow<D: Driver>(
             feed(slot, intake, matches!(read, Read::Unread), thread, from);
         }
         Read::Failed(end) => {
-            thread.ledger.counts.links.connections.closed_by_server +=
-                u64::from(end.is_by_server());
+            if end.is_by_server() {
+                closed_by_server(&mut thread.ledger, now);
+            }
             slot.fail(*end, thread, now);
         }
     }
@@ -262,7 +264,9 @@ fn complete_oddly<D: Driver>(
         _ => true,
     };
     let by_server = has_ended || !response.keep_alive;
-    thread.ledger.counts.links.connections.closed_by_server += u64::from(by_server);
+    if by_server {
+        closed_by_server(&mut thread.ledger, now);
+    }
     slot.requests = Requests::One(None);
     slot.close(thread);
     begin::go_on_unconnected(slot, thread, now);
@@ -291,9 +295,9 @@ fn go_on<D: Driver>(
     };
     slot.requests = Requests::One(None);
     if has_ended || !keep_alive || is_used_up || is_half_sent {
-        let connections = &mut thread.ledger.counts.links.connections;
-        let is_by_client = is_used_up || is_half_sent;
-        connections.closed_by_server += u64::from(!is_by_client);
+        if !is_used_up && !is_half_sent {
+            closed_by_server(&mut thread.ledger, now);
+        }
         slot.close(thread);
         return begin::go_on_unconnected(slot, thread, now);
     }
@@ -333,10 +337,9 @@ fn lose_idle<D: Driver>(
     thread: &mut Thread<'_, D>,
     now: u64,
 ) {
-    let counts = &mut thread.ledger.counts;
     match rest {
-        Rest::Unasked => counts.observed.unasked += 1,
-        Rest::Usable | Rest::Ended => counts.links.connections.closed_by_server += 1,
+        Rest::Unasked => thread.ledger.counts.observed.unasked += 1,
+        Rest::Usable | Rest::Ended => closed_by_server(&mut thread.ledger, now),
     }
     slot.close(thread);
     if thread.course == Course::Connecting {

@@ -4,6 +4,7 @@ use super::many;
 use crate::driver::{Driver, Ready};
 use crate::end::End;
 use crate::flights::Requests;
+use crate::ledger::closed_by_server;
 use crate::link::streams::Taken;
 use crate::link::{Intake, Link};
 use crate::slot::{Phase, Slot};
@@ -118,7 +119,8 @@ pub(super) fn fail<D: Driver>(
         // That it cannot be said changes nothing.
         let _ = streams.write(thread);
     }
-    let by_server = u64::from(end.is_by_server());
-    thread.ledger.counts.links.connections.closed_by_server += by_server;
+    if end.is_by_server() {
+        closed_by_server(&mut thread.ledger, now);
+    }
     slot.fail(end, thread, now);
 }
