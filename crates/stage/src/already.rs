@@ -22,7 +22,7 @@ use crate::host;
 use crate::kept::{Gone, Kept};
 use crate::listeners::{self, Transport};
 use crate::log::Log;
-use crate::running::{Ending, Running};
+use crate::running::{Ending, Running, Ways};
 use crate::stage::{Stage, Surroundings, make_folder};
 use crate::tree;
 
@@ -297,7 +297,7 @@ impl Stage {
                 from: 0,
             },
             approach,
-            reload_signal: None,
+            ways: Ways::by_own(contender.action_command.clone(), ".".into()),
             settings: BTreeMap::new(),
             ending: Ending {
                 signal: "TERM".to_owned(),

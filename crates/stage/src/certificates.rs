@@ -75,22 +75,22 @@ impl Certificates {
             let cause = cause.to_string();
             StageError::new(Step::Prepare, Cause::Certificate { cause })
         })?;
-        make_folder(folder)?;
-        let files = CertificateFiles {
-            certificate: folder.join("certificate.pem"),
-            key: folder.join("key.pem"),
-            certificate_and_key: folder.join("certificate-and-key.pem"),
-            authority: folder.join("authority.pem"),
-        };
-        let Leaf {
-            certificate_pem,
-            key_pem,
-        } = leaf;
-        write(&files.certificate, &certificate_pem)?;
-        write(&files.key, &key_pem)?;
-        write(&files.certificate_and_key, &(certificate_pem + &key_pem))?;
-        write(&files.authority, &authority_pem)?;
-        Ok(files)
+        put(leaf, &authority_pem, folder)
+    }
+
+    /// Writes another one in place of an earlier one, with another key.
+    pub(crate) fn renew(
+        &self,
+        kind: CertificateKey,
+        folder: &Path,
+    ) -> Result<CertificateFiles, StageError> {
+        let mut guard = self
+            .0
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        guard.leaves.retain(|(other, _)| *other != kind);
+        drop(guard);
+        self.write(kind, folder)
     }
 
     fn leaf(&self, kind: CertificateKey) -> Result<(Leaf, String), rcgen::Error> {
@@ -112,6 +112,26 @@ impl Certificates {
         state.leaves.push((kind, leaf.clone()));
         Ok((leaf, authority_pem))
     }
+}
+
+/// Writes a certificate, its key and the authority below `folder`.
+fn put(leaf: Leaf, authority_pem: &str, folder: &Path) -> Result<CertificateFiles, StageError> {
+    make_folder(folder)?;
+    let files = CertificateFiles {
+        certificate: folder.join("certificate.pem"),
+        key: folder.join("key.pem"),
+        certificate_and_key: folder.join("certificate-and-key.pem"),
+        authority: folder.join("authority.pem"),
+    };
+    let Leaf {
+        certificate_pem,
+        key_pem,
+    } = leaf;
+    write(&files.certificate, &certificate_pem)?;
+    write(&files.key, &key_pem)?;
+    write(&files.certificate_and_key, &(certificate_pem + &key_pem))?;
+    write(&files.authority, authority_pem)?;
+    Ok(files)
 }
 
 impl Authority {

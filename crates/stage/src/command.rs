@@ -22,7 +22,7 @@ use crate::log::{self, Log};
 use crate::prepared::{create_folder, make_served_files, write};
 use crate::program::is_executable;
 use crate::ready::{self, Awaited, NOT_FOUND_FOR, Ready};
-use crate::running::{Ending, Running, TrialFolder};
+use crate::running::{Ending, Running, TrialFolder, Ways};
 use crate::stage::{Shared, Stage, Surroundings, make_folder};
 use crate::user::{self, User};
 
@@ -264,7 +264,10 @@ impl Starting<'_> {
                 from: ready.log_from,
             },
             approach: self.approach(),
-            reload_signal: None,
+            ways: Ways::of_command(
+                self.contender.action_command.clone(),
+                self.own.folder.clone(),
+            ),
             settings: BTreeMap::new(),
             ending: Ending {
                 signal: stop.signal.name().to_owned(),

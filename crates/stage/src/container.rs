@@ -29,7 +29,7 @@ use crate::listening::LOOPBACK;
 use crate::log::{self, Log};
 use crate::prepared::path_in_record;
 use crate::ready::{self, Awaited, NOT_FOUND_FOR};
-use crate::running::{Ending, Running};
+use crate::running::{Ending, Running, Ways};
 use crate::stage::{Stage, Surroundings, make_folder};
 use crate::tree;
 use holder::Holder;
@@ -144,7 +144,7 @@ impl Stage {
             first_status: own.ready.is_first_answer().then_some(ready.status),
             log: Log { file: log, from },
             approach,
-            reload_signal: None,
+            ways: Ways::by_own(contender.action_command.clone(), ".".into()),
             settings: BTreeMap::new(),
             ending: facts.1,
             contacts: None,

@@ -256,6 +256,20 @@ impl Kept {
             .expect("a started keeper has reported its program's number")
     }
 
+    /// The process that signals go to: the program itself, or what it left behind when it ended
+    /// well, of which the eldest.
+    pub(crate) fn main_now(&mut self) -> Option<Pid> {
+        self.hear(Duration::ZERO);
+        if self.heard.exited.is_none() {
+            return self.heard.main;
+        }
+        let guard = self.guard_pid();
+        let all = tree::processes().into_iter();
+        let left = all.filter(|process| process.parent == guard.as_raw_pid());
+        let eldest = left.min_by_key(|process| (process.started, process.pid));
+        eldest.and_then(|process| Pid::from_raw(process.pid))
+    }
+
     /// Whether something limits it.
     pub(crate) fn is_limited(&self) -> bool {
         !self.limiting.is_empty()

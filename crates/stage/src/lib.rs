@@ -28,6 +28,7 @@ mod bounded;
 mod boxed;
 mod certificates;
 mod cgroup;
+mod change;
 mod command;
 mod compose;
 mod configuration;

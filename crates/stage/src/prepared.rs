@@ -7,19 +7,22 @@
 //! It does not find programs (`program.rs`), change a user's own files (`own.rs`), or watch a
 //! running server (`running.rs`).
 
+mod changes;
 mod check;
 mod environment;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bakeoff_plan::{ConfigSource, Contender, ServerChoice, Workload};
+use bakeoff_plan::{Action, ConfigSource, Contender, ServerChoice, Workload};
 use bakeoff_record::{ConfigChange, ConfigFile, ServerFacts, Step};
 
 use crate::already::Held;
 use crate::boxed::{Quarters, started_in};
 use crate::certificates::CertificateFiles;
+use crate::change::Way;
 use crate::configuration::Configuration;
 use crate::contacts::Contacts;
 use crate::error::{Cause, StageError};
@@ -90,6 +93,8 @@ struct Start {
     unset: Vec<String>,
     /// Whom it runs as, and with it its check; `None` for bakeoff's own user.
     user: Option<User>,
+    /// How it is changed under load.
+    changes: BTreeMap<Action, Way>,
 }
 
 impl Start {
@@ -100,6 +105,7 @@ impl Start {
             environment: Vec::new(),
             unset: Vec::new(),
             user,
+            changes: BTreeMap::new(),
         }
     }
 }
@@ -167,7 +173,7 @@ impl Prepared {
         prepared.make_files()?;
         // A file of the user's own may speak TLS beside what is asked.
         if workload.protocol.is_secure() || own_file {
-            let tls = prepared.folder.0.join("tls");
+            let tls = prepared.folder.tls();
             let certificates = &prepared.shared.certificates;
             let files = certificates.write(contender.certificate, &tls)?;
             if let (Some(boxed), Some(own)) = (boxed, prepared.configuration.own()) {
@@ -281,10 +287,11 @@ impl Prepared {
         .map_err(|error| self.quarters.explain(error))
     }
 
-    fn into_running(self, kept: Held, ready: Ready) -> Running {
+    fn into_running(mut self, kept: Held, ready: Ready) -> Running {
         let log = self.log();
         let contacts = contacts(&self);
         let config_changes = self.changes();
+        let ways = changes::ways(&mut self);
         let binary = &self.program.path;
         let facts = ServerFacts {
             server: self.server.name.clone(),
@@ -313,7 +320,7 @@ impl Prepared {
                 from: ready.log_from,
             },
             approach: self.asked,
-            reload_signal: description.reload.map(|reload| reload.signal),
+            ways,
             settings: description.settings,
             ending: Ending {
                 signal: stop.signal,
@@ -452,6 +459,7 @@ impl Prepared {
             note(&self.log_folder, &included_name(path), text)?;
         }
         self.start.command = self.render_all("start", &self.server.description.start.command)?;
+        self.start.changes = changes::rendered(self)?;
         self.render_environment()?;
         note(&self.log_folder, "command.txt", &self.start.lines())?;
         self.hand_over()

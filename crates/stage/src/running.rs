@@ -20,6 +20,10 @@ use crate::listeners;
 use crate::listening::LOOPBACK;
 use crate::log::{self, Log};
 
+mod changing;
+
+pub(crate) use changing::{CommandSurroundings, Renewal, Ways};
+
 /// A few requests outside the window may take this long, all together.
 const OBSERVE_LIMIT: Duration = Duration::from_secs(10);
 
@@ -33,7 +37,8 @@ pub struct Running {
     pub(crate) first_status: Option<u16>,
     pub(crate) log: Log,
     pub(crate) approach: Approach,
-    pub(crate) reload_signal: Option<String>,
+    /// What can be done to it under load.
+    pub(crate) ways: Ways,
     pub(crate) settings: BTreeMap<String, String>,
     pub(crate) ending: Ending,
     /// With whom it may be in contact, where that is watched.
@@ -101,6 +106,11 @@ impl TrialFolder {
     /// Where the server writes.
     pub(crate) fn run(&self) -> PathBuf {
         self.0.join("run")
+    }
+
+    /// Where its certificate is.
+    pub(crate) fn tls(&self) -> PathBuf {
+        self.0.join("tls")
     }
 
     /// Where files are served from in place of a user's folders.
@@ -233,7 +243,7 @@ impl Running {
     /// Signal, without `SIG`, by which its [`Tree::main_pid`] takes up a changed configuration
     /// and goes on; `None` when it knows none.
     pub fn reload_signal(&self) -> Option<&str> {
-        self.reload_signal.as_deref()
+        self.ways.reload_signal()
     }
 
     /// The names of settings such as `workers` in its configuration.

@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bakeoff_plan::{Contender, Protocol, Workload};
+use bakeoff_plan::{Action, Contender, Protocol, Workload};
 use bakeoff_record::{Step, read_regular_text};
 use regex_lite::Regex;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use crate::change::Way;
 use crate::configuration::OWN_FOLDER;
 use crate::error::{Cause, StageError};
 use crate::files::is_below;
@@ -81,7 +82,9 @@ pub(crate) struct Description {
     #[serde(default)]
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) stop: Stop,
-    pub(crate) reload: Option<Reload>,
+    /// What can be done to it under load, and how.
+    #[serde(default)]
+    pub(crate) change: BTreeMap<Action, Way>,
     /// Settings of its configuration, for people: the setting, then the server's name for it.
     #[serde(default)]
     pub(crate) settings: BTreeMap<String, String>,
@@ -166,14 +169,6 @@ pub(crate) struct Stop {
     pub(crate) signal: String,
     /// Time until force follows.
     pub(crate) grace_ms: u64,
-}
-
-/// How to make a running server reload its configuration.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Reload {
-    /// Signal to the program as it was started, without `SIG`.
-    pub(crate) signal: String,
 }
 
 /// What the server cannot do; an absent key stands for all.
@@ -417,12 +412,8 @@ impl Description {
                 "`stop.signal` is `{signal}`; expected TERM, QUIT, INT or HUP"
             ));
         }
-        if let Some(Reload { signal }) = &self.reload
-            && signal_named(signal).is_none()
-        {
-            return Err(format!(
-                "`reload.signal` is `{signal}`; expected HUP, USR1 or USR2"
-            ));
+        for (action, way) in &self.change {
+            way.check(*action)?;
         }
         let commands = [
             Some(&self.version.command),

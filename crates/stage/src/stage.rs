@@ -23,7 +23,7 @@ use crate::listening::Listening;
 use crate::log::{self, Log};
 use crate::prepared::Prepared;
 use crate::program::{self, Digests};
-use crate::running::{Ending, Running, TrialFolder};
+use crate::running::{Ending, Running, TrialFolder, Ways};
 use crate::servers::Servers;
 use crate::user::{self, User};
 
@@ -293,7 +293,7 @@ impl Stage {
                 trust,
                 ..Approach::by(None, &Client::default())
             },
-            reload_signal: None,
+            ways: Ways::default(),
             settings: BTreeMap::new(),
             ending: Ending {
                 signal: "TERM".to_owned(),

@@ -1,0 +1,44 @@
+//! What can be done to a server under load, once it runs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bakeoff_plan::Action;
+
+use super::Prepared;
+use crate::change::Way;
+use crate::error::StageError;
+use crate::running::{CommandSurroundings, Renewal, Ways};
+
+/// How the server's folder says that it is done, with its commands rendered.
+pub(super) fn rendered(prepared: &Prepared) -> Result<BTreeMap<Action, Way>, StageError> {
+    let mut changes = prepared.server.description.change.clone();
+    for (action, way) in &mut changes {
+        if let Some(command) = &mut way.command {
+            *command = prepared.render_all(&format!("change.{}", action.name()), command)?;
+        }
+    }
+    Ok(changes)
+}
+
+/// What can be done to the server that this becomes, which has its environment.
+pub(super) fn ways(prepared: &mut Prepared) -> Ways {
+    let is_secure = prepared.workload.protocol.is_secure();
+    let has_own = is_secure && prepared.configuration.takes_certificate();
+    let start = &mut prepared.start;
+    Ways {
+        by_action: std::mem::take(&mut start.changes),
+        own: prepared.contender.action_command.clone(),
+        renewal: has_own.then(|| Renewal {
+            shared: Arc::clone(&prepared.shared),
+            kind: prepared.contender.certificate,
+            folder: prepared.folder.tls(),
+        }),
+        surroundings: CommandSurroundings {
+            environment: std::mem::take(&mut start.environment),
+            unset: std::mem::take(&mut start.unset),
+            folder: prepared.folder.run(),
+            user: start.user.take(),
+        },
+    }
+}
