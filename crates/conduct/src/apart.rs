@@ -99,6 +99,9 @@ impl Staged for Pair {
     fn ask(&mut self, ask: Ask) -> Answer {
         match ask {
             Ask::Behave { .. } | Ask::OriginCounts => self.origin.ask(ask),
+            Ask::MayAct(action) | Ask::Act(action) if action.is_of_upstream() => {
+                self.origin.ask(ask)
+            }
             Ask::Sample { .. } => {
                 let origin = self.origin.ask(ask.clone());
                 match self.server.ask(ask) {

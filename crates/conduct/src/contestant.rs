@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bakeoff_origin::{ControlError, Counts};
 use bakeoff_plan::{
-    CertificateKey, Contender, Demand, Expected, KnownBy, Protocol, Request, ServerChoice,
+    Action, CertificateKey, Contender, Demand, Expected, KnownBy, Protocol, Request, ServerChoice,
     Workload, format_duration,
 };
 use bakeoff_probe::{Network, within};
@@ -242,6 +242,28 @@ impl Contestant {
             fetched,
             of_upstream,
         })
+    }
+
+    /// Whether this can be done under load.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn may_act(&mut self, action: Action) -> Result<(), String> {
+        if !action.is_of_upstream() {
+            return self.server.may_act(action);
+        }
+        match self.control {
+            Some(_) => Ok(()),
+            None => Err("it has no upstream in this workload".to_owned()),
+        }
+    }
+
+    /// Does this to the server, or to the upstream.
+    ///
+    /// # Errors
+    /// Why it could not be done, as text that follows "failed to".
+    pub(crate) fn act(&mut self, action: Action) -> Result<(), String> {
+        self.server.act(action)
     }
 
     /// What the upstream has counted since its start; `None` where there is no upstream or it

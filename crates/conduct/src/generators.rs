@@ -8,13 +8,16 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use bakeoff_load::{Control, LoadError, LoadSpec, Pem, Shortage, Threads, check_clients, run};
+use bakeoff_load::{
+    Control, LoadError, LoadSpec, Noted, Pem, Shortage, Threads, check_clients, run,
+};
 use bakeoff_plan::Trial;
 use bakeoff_probe::Network;
 use bakeoff_record::{Hosts, LoadResult, LostHost};
 use bakeoff_stage::Running;
 use serde::{Deserialize, Serialize};
 
+use crate::actions::notes_of;
 use crate::answers::Encoded;
 use crate::roles::Roles;
 use crate::spec::spec_of;
@@ -138,6 +141,8 @@ pub struct Generated {
     pub failed: Option<String>,
     /// The host that was away when it was to begin: it never did.
     pub away: Option<LostHost>,
+    /// What was noted of a load in which something is done to the server.
+    pub noted: Noted,
 }
 
 /// The engine of this process.
@@ -162,7 +167,8 @@ impl OwnEngine {
 impl Generators for OwnEngine {
     fn begin(&self, order: &LoadOrder<'_>) -> Result<Box<dyn UnderWay>, String> {
         let spec = order.spec(self.threads.clone())?;
-        let control = Arc::new(Control::default());
+        let noting = notes_of(&order.trial.load).map(Control::noting_all);
+        let control = Arc::new(noting.unwrap_or_default());
         let network = order.reached.network.clone();
         let engine = {
             let control = control.clone();
@@ -225,6 +231,7 @@ impl UnderWay for OwnLoad {
         match self.engine.join().unwrap_or_else(|_| panicked()) {
             Ok(result) => Generated {
                 result: Some(result),
+                noted: self.control.noted(),
                 ..Generated::default()
             },
             Err(error) => Generated {

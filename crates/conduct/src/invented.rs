@@ -8,6 +8,7 @@
 
 mod answer;
 mod chance;
+mod changed;
 mod contestant;
 mod open_loop;
 mod traffic;
@@ -310,6 +311,7 @@ impl UnderWay for Under {
         let until_s = self.load.at_s(&self.clock).max(0.0);
         Generated {
             result: Some(self.load.traffic.result(until_s)),
+            noted: self.load.traffic.noted(until_s),
             ..Generated::default()
         }
     }

@@ -11,6 +11,7 @@
 //!
 //! This crate judges nothing. What a number is worth is derived from the record alone.
 
+mod actions;
 mod answers;
 mod apart;
 mod campaign;

@@ -6,8 +6,11 @@ use std::time::{Duration, Instant};
 
 use bakeoff_origin::Counts;
 use bakeoff_plan::Trial;
-use bakeoff_record::{Hosts, LoadResult, LostHost, OriginCounts, Step, TrialEnd, Usage, Warning};
+use bakeoff_record::{
+    ActionDone, Hosts, LoadResult, LostHost, OriginCounts, Step, TrialEnd, Usage, Warning,
+};
 
+use crate::actions::Acting;
 use crate::answers::Encoded;
 use crate::clock::Clock;
 use crate::event::Event;
@@ -37,6 +40,8 @@ pub(crate) struct Measured {
     pub(crate) usage: Usage,
     pub(crate) origin: Option<OriginCounts>,
     pub(crate) warnings: Vec<Warning>,
+    /// What was done to the server, and what clients noticed of it.
+    pub(crate) actions: Vec<ActionDone>,
     /// How the trial ends, unless it goes on to its next step.
     pub(crate) end: Option<TrialEnd>,
     /// The host that is away, where that is why the load never began.
@@ -84,6 +89,7 @@ pub(crate) fn measure(
     let clock = setting.site.clock();
     let mut watch = Watch::new(load, clock.clone(), proxied, counts_at_start);
     watch.is_start_noted = trial.load.requests.is_some();
+    watch.acting = trial.load.actions.clone().map(Acting::of);
     while !watch.load.is_over() {
         clock.sleep(watch.nap());
         watch.look(contestant, stop, on_event);
@@ -111,6 +117,7 @@ impl Measured {
             usage: Usage::default(),
             origin: None,
             warnings: Vec::new(),
+            actions: Vec::new(),
             end: Some(TrialEnd::failed(step, cause)),
             away: None,
         }
@@ -122,6 +129,8 @@ struct Watch {
     load: Box<dyn UnderWay>,
     clock: Clock,
     proxied: bool,
+    /// What is done to the server in the window.
+    acting: Option<Acting>,
     step: Option<Step>,
     /// Whether what is counted at the window's start was read.
     is_start_noted: bool,
@@ -156,6 +165,7 @@ impl Watch {
             shown_at: clock.now(),
             clock,
             proxied,
+            acting: None,
             step: None,
             is_start_noted: false,
             is_end_noted: false,
@@ -177,6 +187,7 @@ impl Watch {
             self.load.stop();
         }
         self.look_at_phase(contestant, on_event);
+        self.act(contestant, stop);
         if self.died.is_none() {
             if let Some(cause) = contestant.lost() {
                 self.give_up(cause, String::new());
@@ -190,6 +201,18 @@ impl Watch {
         }
         if self.since_shown() >= LIVE_PERIOD {
             self.show_live(on_event);
+        }
+    }
+
+    /// Carries out what is due, as long as the load goes on.
+    fn act(&mut self, contestant: &mut dyn Staged, stop: &AtomicBool) {
+        if self.died.is_some() || stop.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(acting) = &mut self.acting
+            && let Some((start, _)) = self.load.window()
+        {
+            acting.act(start, &self.clock, contestant);
         }
     }
 
@@ -219,12 +242,17 @@ impl Watch {
         self.load.stop();
     }
 
-    /// How long to sleep until the next look, which is due at the window's start at the latest.
+    /// How long to sleep until the next look, which is due at the window's start and at the next
+    /// action at the latest.
     fn nap(&self) -> Duration {
         let start = self.load.window().map(|(start, _)| start);
-        let left = start.map(|start| start.saturating_duration_since(self.clock.now()));
-        left.filter(|left| !left.is_zero())
-            .map_or(WATCH_PERIOD, |left| left.min(WATCH_PERIOD))
+        let action = self.acting.as_ref().zip(start);
+        let action = action.and_then(|(acting, start)| acting.next(start));
+        let now = self.clock.now();
+        let edges = [start, action].into_iter().flatten();
+        let left = edges.map(|at| at.saturating_duration_since(now));
+        let left = left.filter(|left| !left.is_zero()).min();
+        left.map_or(WATCH_PERIOD, |left| left.min(WATCH_PERIOD))
     }
 
     /// Follows the window: warm-up, measuring, over.
@@ -286,7 +314,12 @@ impl Watch {
             hosts,
             failed,
             away,
+            noted,
         } = self.load.finish();
+        let acting = self.acting.as_ref();
+        let actions = acting.map(|acting| acting.reduce(&noted));
+        let undone = acting.and_then(Acting::all_failed);
+        let undone = undone.map(|cause| TrialEnd::failed(Step::Measure, cause.to_owned()));
         let failure = failed.map(|cause| {
             TrialEnd::failed(Step::Measure, format!("the load engine failed: {cause}"))
         });
@@ -311,7 +344,8 @@ impl Watch {
             usage,
             origin,
             warnings,
-            end: died.or(failure).or(stopped),
+            actions: actions.unwrap_or_default(),
+            end: died.or(failure).or(stopped).or(undone),
             away,
         }
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bakeoff_origin::Counts;
-use bakeoff_plan::{Contender, Plan, Protocol, Request, Workload};
+use bakeoff_plan::{Action, Contender, Plan, Protocol, Request, Workload};
 use bakeoff_record::{
     GrownFile, Hosts, LostHost, Pinned, ServerFacts, Step, StopFacts, TrialEnd, TrialRecord, Usage,
     When, Work,
@@ -174,6 +174,10 @@ pub enum Ask {
     },
     /// To read what is counted at an edge of the window. That of the start counts the first time.
     NoteEdge(Edge),
+    /// Whether this can be done to it.
+    MayAct(Action),
+    /// To do this to it.
+    Act(Action),
 }
 
 /// What came of it.

@@ -3,6 +3,7 @@
 use bakeoff_plan::Trial;
 use bakeoff_record::TrialEnd;
 
+use crate::actions::{NOTES_MAX, notes_of};
 use crate::generators::{Generators, Lacking};
 use crate::site::Site;
 
@@ -15,6 +16,9 @@ pub(crate) fn forbidden(
     site: &dyn Site,
     generators: &dyn Generators,
 ) -> Option<TrialEnd> {
+    if let Some(end) = unnoted(trial, generators) {
+        return Some(end);
+    }
     let clients = trial.load.clients();
     if trial.load.model.is_share() {
         return Some(TrialEnd::Skipped {
@@ -35,6 +39,25 @@ pub(crate) fn forbidden(
     }
     let limit = site.open_files().unwrap_or(u64::MAX);
     server_needs_too_many(u64::from(clients), trial.workload.proxied, limit)
+}
+
+/// Of a load in which something is done to the server, each request is noted where the action is
+/// timed.
+fn unnoted(trial: &Trial, generators: &dyn Generators) -> Option<TrialEnd> {
+    let notes = notes_of(&trial.load)?;
+    if !generators.are_here() {
+        return Some(TrialEnd::Skipped {
+            reason: "a change is timed on the clock of the load, which other hosts do not have"
+                .to_owned(),
+            fix: "let this machine make the load: leave out the hosts that generate it".to_owned(),
+        });
+    }
+    (notes > NOTES_MAX).then(|| TrialEnd::Skipped {
+        reason: format!(
+            "each request of a change is noted, and these would be {notes}: more than {NOTES_MAX}"
+        ),
+        fix: "lower the rate, or do it fewer times".to_owned(),
+    })
 }
 
 /// A server holds a file for each client, and a proxy another one towards the origin.

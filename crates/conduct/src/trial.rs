@@ -255,6 +255,14 @@ fn load_and_watch(
     if setting.stop.load(Ordering::Relaxed) {
         return Some(Early::End(TrialEnd::Interrupted));
     }
+    if let Some(actions) = &trial.load.actions
+        && let Err(reason) = contestant.have(Ask::MayAct(actions.action))
+    {
+        return Some(Early::before_load(
+            TrialEnd::Unsupported { reason },
+            contestant,
+        ));
+    }
     contestant.ask(Ask::NoteWritten);
     let early = under_load(setting, trial, encoded, contestant, record, on_event);
     if let Some(work) = record.work.as_mut().filter(|_| early.is_none()) {
@@ -282,6 +290,7 @@ fn under_load(
         usage,
         origin,
         warnings,
+        actions,
         end,
         away,
     } = measured;
@@ -293,6 +302,7 @@ fn under_load(
     record.usage = usage;
     record.origin = origin;
     record.warnings = warnings;
+    record.actions = actions;
     if let Some(lost) = away {
         return Some(Early::Away(lost));
     }

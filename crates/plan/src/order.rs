@@ -199,7 +199,8 @@ fn entrants(plan: &Plan, workload: &Workload, load: &Load) -> Vec<Entrant> {
 /// References show what the machine can carry at most. Where the rate is one that every contender
 /// can carry, they show nothing that the closed loops do not.
 fn has_references(workload: &Workload, load: &Load) -> bool {
-    why_no_references(workload).is_none() && !load.model.is_share()
+    let knows_rate = !load.model.is_share() && load.actions.is_none();
+    why_no_references(workload).is_none() && knows_rate
 }
 
 /// Why the built-in servers cannot answer `workload`, as a sentence; `None` where they can.

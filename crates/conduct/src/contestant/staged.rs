@@ -69,6 +69,8 @@ impl Staged for Contestant {
                 let _ = within(self.server.network(), note);
                 Answer::Done
             }
+            Ask::MayAct(action) => Answer::of(self.may_act(action)),
+            Ask::Act(action) => Answer::of(self.act(action)),
         }
     }
 

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use bakeoff_origin::Counts;
-use bakeoff_plan::{Protocol, Request, ServerChoice, Workload};
+use bakeoff_plan::{Action, Protocol, Request, ServerChoice, Workload};
 use bakeoff_record::{
     CertificateFacts, ConfigFile, Crew, GrownFile, ServerFacts, Step, StopFacts, TrialEnd, Usage,
     When, Work,
@@ -122,6 +122,11 @@ impl Staged for Contestant {
             }
             Ask::LogTail => Answer::LogTail(String::new()),
             Ask::OriginCounts => Answer::OriginCounts(Some(Box::new(self.origin_counts()))),
+            Ask::MayAct(Action::None) => Answer::Done,
+            Ask::MayAct(_) => {
+                Answer::of(self.server.change.unsupported.clone().map_or(Ok(()), Err))
+            }
+            Ask::Act(_) => Answer::of(self.server.change.fails.clone().map_or(Ok(()), Err)),
             Ask::NoteWritten | Ask::Behave { .. } | Ask::Sample { .. } | Ask::NoteEdge(_) => {
                 Answer::Done
             }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use bakeoff_record::{Failed, Outcome};
 
+use super::changed::LOST;
 use super::traffic::{Part, Shape};
 use super::world::Beyond;
 
@@ -31,6 +32,8 @@ pub(super) struct Schedule<'a> {
     pub(super) places: f64,
     /// Most requests, where a count ends the load.
     pub(super) most: u64,
+    /// When an action loses requests, seconds, and how many.
+    pub(super) losses: &'a [(f64, u64)],
 }
 
 /// What came of it.
@@ -73,6 +76,7 @@ pub(super) fn served(shape: &Shape, schedule: &Schedule<'_>) -> Served {
     for number in 0..schedule.parts {
         let start_s = f64::from(number) * schedule.part_s;
         queue.part = Part::new(start_s, schedule.part_s);
+        queue.part.owe(schedule.losses);
         let asked = schedule.rate_in(number);
         let mut in_flight = 0.0;
         for step in 0..STEPS {
@@ -220,6 +224,16 @@ impl Queue<'_> {
 }
 
 impl Part {
+    /// What actions lose in it.
+    fn owe(&mut self, losses: &[(f64, u64)]) {
+        let within = self.start_s..self.start_s + self.length_s;
+        let mine = losses.iter().filter(|(at_s, _)| within.contains(at_s));
+        let lost: u64 = mine.map(|(_, lost)| lost).sum();
+        if lost > 0 {
+            *self.owed.entry(LOST).or_default() += lost as f64;
+        }
+    }
+
     /// Those of so many requests that fail for reasons of their own.
     fn fail_shares(&mut self, shape: &Shape, number: u64, timeout_s: f64) -> u64 {
         let mut all = 0;

@@ -221,3 +221,74 @@ fn beyond_its_capacity_a_server_does_what_the_file_says() {
     let stuck = of("stick");
     assert!(stuck.requests.ok < 20_000, "{}", stuck.requests.ok);
 }
+
+/// Two reloads, and two times nothing.
+const CHANGE: &str = "name = \"p\"\nrounds = 1\nworkloads = [\"synthetic\"]\n\
+    [references]\nyardstick = true\n\
+    [[contender]]\nname = \"a\"\nserver = \"nginx\"\n\
+    [[contender]]\nname = \"b\"\nserver = \"caddy\"\n\
+    [[change]]\naction = \"reload\"\ntimes = 2\nevery = \"2s\"\nrate = 1000\n\
+    [[change]]\naction = \"none\"\ntimes = 2\nevery = \"2s\"\nrate = 1000\n";
+
+/// What becomes of each trial of that plan.
+fn changed(world: &str) -> Vec<TrialRecord> {
+    let plan = bakeoff_plan::parse(CHANGE, "p", Path::new("/"), &Builtin).expect("a plan");
+    let (end, trials) = carried_out(&plan, world);
+    assert_eq!(end, CampaignEnd::Complete);
+    assert_eq!(trials.len(), 4, "references take no part");
+    trials
+}
+
+#[test]
+fn an_action_costs_what_the_file_says_and_nothing_costs_nothing() {
+    let world = "server.change = { lost = 7, closed = 5, gap_ms = 120 }\n\
+        [contender.b]\nchange = { lost = 0, closed = 0, gap_ms = 0 }\n";
+    for trial in changed(world) {
+        let is_reload = trial.load.actions.as_ref().unwrap().action == bakeoff_plan::Action::Reload;
+        let costs = is_reload && trial.contender == "a";
+        let (lost, closed, gap_s) = if costs { (7, 5, 0.12) } else { (0, 0, 0.0) };
+        assert_eq!(trial.actions.len(), 2);
+        for (action, at_s) in trial.actions.iter().zip([1.0, 3.0]) {
+            assert_eq!((action.at_s, action.due), (at_s, 2_000));
+            assert_eq!(
+                (action.lost(), action.closed, action.closed_before),
+                (lost, closed, 0)
+            );
+            let gap = action.gap.unwrap().length_s;
+            assert!((gap - gap_s).abs() < 0.012, "{gap}");
+            assert_eq!(action.failed, None);
+            let ended: u64 = action.parts.iter().map(|part| part.ended.completed()).sum();
+            assert_eq!(ended, action.due);
+        }
+        let result = trial.result.unwrap();
+        assert_eq!(result.outcomes.of(Outcome::ClosedEarly), 2 * lost);
+        assert_eq!(result.requests.due, Some(4_000));
+    }
+}
+
+#[test]
+fn a_trial_fails_where_no_action_could_be_carried_out() {
+    let world = "[contender.a]\nchange.fails = \"run it\"\n\
+        [contender.b]\nchange.unsupported = \"it cannot\"\n";
+    for trial in changed(world) {
+        let action = trial.load.actions.as_ref().unwrap().action;
+        match (action, trial.contender.as_str()) {
+            (bakeoff_plan::Action::None, _) => assert_eq!(trial.end, TrialEnd::Measured),
+            (_, "a") => {
+                let cause = "failed to run it".to_owned();
+                assert!(
+                    trial
+                        .actions
+                        .iter()
+                        .all(|it| it.failed.as_ref() == Some(&cause))
+                );
+                assert_eq!(trial.end, TrialEnd::failed(Step::Measure, cause));
+            }
+            _ => {
+                let reason = "it cannot".to_owned();
+                assert_eq!(trial.end, TrialEnd::Unsupported { reason });
+                assert!(trial.result.is_none());
+            }
+        }
+    }
+}

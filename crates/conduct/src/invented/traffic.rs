@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use bakeoff_load::Noted;
 use bakeoff_plan::{LoadModel, RateShape};
 use bakeoff_record::{
     Balance, Bytes, Clients, Connections, DuePart, EngineSettings, EngineUsage, Failed, Histogram,
@@ -11,6 +12,7 @@ use bakeoff_record::{
 };
 
 use super::chance::Chance;
+use super::changed::{Changed, LOST};
 use super::open_loop::{Schedule, served};
 use super::world::{Beyond, Disturbed, Latency, Server};
 use crate::generators::LoadOrder;
@@ -73,6 +75,8 @@ pub(super) struct Traffic {
     late: u64,
     pub(super) machine: Disturbed,
     keeps_clients: bool,
+    mean_s: f64,
+    change: Changed,
     asked: Asked,
 }
 
@@ -122,13 +126,17 @@ impl Traffic {
     pub(super) fn new(server: &Server, order: &LoadOrder<'_>, threads: u32) -> Self {
         let trial = order.trial;
         let mut chance = Chance::of(order.seed, &trial.id);
-        let shape = Shape {
+        let losses = server.change.losses(&trial.load);
+        let mut shape = Shape {
             rate: server.rate * (1.0 + server.noise * chance.normal()).max(0.01),
             mean_s: server.latency.mean_ms / 1e3,
             latency: server.latency,
             beyond: server.beyond,
             failing: server.failing.clone(),
         };
+        if !losses.is_empty() {
+            shape.failing.entry(LOST).or_default();
+        }
         let load = &trial.load;
         let places = f64::from(load.clients()) * f64::from(load.streams);
         let (parts, late, crash_s) = match &load.model {
@@ -145,6 +153,7 @@ impl Traffic {
                     timeout_s: load.timeout_s,
                     places,
                     most: load.requests.unwrap_or(u64::MAX),
+                    losses: &losses,
                 };
                 let served = served(&shape, &schedule);
                 (served.parts, served.late, served.dies_s)
@@ -165,6 +174,8 @@ impl Traffic {
             late,
             machine: server.machine,
             keeps_clients: server.work.keeps_clients,
+            mean_s: shape.mean_s,
+            change: server.change.clone(),
             asked: Asked::of(server, order, threads),
         }
     }
@@ -176,6 +187,12 @@ impl Traffic {
             let of = |number: u64| (number as f64 * share).round() as u64;
             (ok + of(part.ok), errors + of(part.errors))
         })
+    }
+
+    /// What the engine noted of requests until then.
+    pub(super) fn noted(&self, until_s: f64) -> Noted {
+        let until_s = until_s.min(self.length_s);
+        self.change.noted(&self.asked.load, self.mean_s, until_s)
     }
 
     /// Share of its rate that the server is asked for, in each part: when it begins, and the share.

@@ -9,6 +9,7 @@ use bakeoff_record::{Outcome, When};
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::changed::Changed;
 use crate::roles::{Roles, RolesError, RolesHere};
 
 /// Why there is no invented machine.
@@ -74,6 +75,8 @@ pub(super) struct Server {
     pub(super) usage: Used,
     pub(super) machine: Disturbed,
     pub(super) work: Worked,
+    /// What an action costs its clients.
+    pub(super) change: Changed,
 }
 
 impl Default for Server {
@@ -89,6 +92,7 @@ impl Default for Server {
             usage: Used::default(),
             machine: Disturbed::default(),
             work: Worked::default(),
+            change: Changed::default(),
         }
     }
 }

@@ -73,7 +73,8 @@ impl Staged for Scripted {
             Ask::OriginCounts => return Answer::OriginCounts(None),
             Ask::Sample { network } => self.asked.push(format!("sample {network}")),
             Ask::NoteEdge(edge) => self.asked.push(format!("{edge:?}")),
-            Ask::NoteWritten | Ask::Behave { .. } => {}
+            Ask::Act(action) => self.asked.push(action.name().to_owned()),
+            Ask::NoteWritten | Ask::Behave { .. } | Ask::MayAct(_) => {}
         }
         Answer::Done
     }
@@ -176,7 +177,7 @@ impl UnderWay for Load100 {
             result: Some(LoadResult::empty(self.load, 0.05)),
             hosts: Some(hosts),
             failed,
-            away: None,
+            ..Generated::default()
         }
     }
 }

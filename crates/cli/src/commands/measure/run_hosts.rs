@@ -411,10 +411,10 @@ fn never_begun(error: &anyhow::Error, mut hosts: Hosts, is_open: bool) -> Genera
         }
     }
     Generated {
-        result: None,
         hosts: Some(hosts),
         failed: Some(failed),
         away,
+        ..Generated::default()
     }
 }
 
@@ -462,7 +462,7 @@ fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Durati
         result: merged.ok(),
         hosts: Some(hosts),
         failed,
-        away: None,
+        ..Generated::default()
     }
 }
 
