@@ -1,8 +1,9 @@
 //! Reports counts on a separate listener, and asks for them.
 //!
-//! One request a connection: `GET /counts`, answered with the JSON of [`Counts`]; for an origin on
-//! demand also `POST /behaviour/on` and `POST /behaviour/off`, answered with the same. Slow on
-//! purpose in one way: one client at a time, so that asking never takes a core from answering.
+//! One request a connection: `GET /counts`, answered with the JSON of [`Counts`]; over TCP also
+//! `POST /restart`, and for an origin on demand `POST /behaviour/on` and `POST /behaviour/off`,
+//! answered with the same. Slow on purpose in one way: one client at a time, so that asking never
+//! takes a core from answering.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -31,6 +32,10 @@ const BYTES_MAX: usize = 8 * 1024;
 const COUNTS: &str = "GET /counts ";
 const ON: &str = "POST /behaviour/on ";
 const OFF: &str = "POST /behaviour/off ";
+const RESTART: &str = "POST /restart ";
+
+/// How long a restart takes.
+const RESTART_TAKES: Duration = Duration::from_millis(200);
 
 /// Why counts could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +73,15 @@ pub fn counts(address: SocketAddr) -> Result<Counts, ControlError> {
 /// Those of [`counts`].
 pub fn behave(address: SocketAddr, begin: bool) -> Result<Counts, ControlError> {
     exchange_with(address, if begin { ON } else { OFF })
+}
+
+/// Makes a server over TCP do as if it was started anew: it closes all connections, and lets nobody
+/// in for a fifth of a second.
+///
+/// # Errors
+/// Those of [`counts`].
+pub fn restart(address: SocketAddr) -> Result<Counts, ControlError> {
+    exchange_with(address, RESTART)
 }
 
 fn exchange_with(address: SocketAddr, question: &str) -> Result<Counts, ControlError> {
@@ -165,12 +179,17 @@ fn exchange<B: Behaviour>(
     if asks(ON) || asks(OFF) {
         behaviour.behave(asks(ON));
     }
-    let (status, body) = if asks(COUNTS) || asks(ON) || asks(OFF) {
+    if asks(RESTART) {
+        halt.send_away(RESTART_TAKES);
+    }
+    let known = [COUNTS, ON, OFF, RESTART];
+    let (status, body) = if known.into_iter().any(asks) {
         ("200 OK", serde_json::to_string(&total(counters))?)
     } else {
         (
             "404 Not Found",
-            r#"{"error":"known are GET /counts and POST /behaviour/on or /off"}"#.to_owned(),
+            r#"{"error":"known are GET /counts, POST /behaviour/on or /off, and /restart"}"#
+                .to_owned(),
         )
     };
     let length = body.len();

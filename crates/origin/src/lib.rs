@@ -56,7 +56,7 @@ mod worker;
 
 pub use behaviour::{Act, Behaviour, Decision, Ending, Immediate, Queueing};
 pub use certificate::Certificate;
-pub use control::{ControlError, behave, counts};
+pub use control::{ControlError, behave, counts, restart};
 pub use counts::Counts;
 pub use demand::{OnDemand, Orders};
 pub use h2::answer as answer_h2;

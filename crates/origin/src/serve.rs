@@ -3,7 +3,8 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use bakeoff_plan::Protocol;
 use rustix::net::sockopt::{set_socket_reuseaddr, set_socket_reuseport, set_tcp_nodelay};
@@ -26,7 +27,7 @@ use crate::worker::Worker;
 use crate::{h2, h3};
 
 /// Longest accept queue; the kernel lowers it to `net.core.somaxconn`.
-const BACKLOG: i32 = 4096;
+pub(crate) const BACKLOG: i32 = 4096;
 
 /// Answers requests until `stop` is set; see [`serve_with`].
 ///
@@ -66,10 +67,12 @@ pub fn serve_with<B: Behaviour>(
     let counters: Vec<Counters> = listeners.iter().map(|_| Counters::default()).collect();
     announce(address, control_address);
 
-    let failed = AtomicBool::new(false);
+    let (failed, back_ms) = (AtomicBool::new(false), AtomicU64::new(0));
     let halt = Halt {
         stop,
         failed: &failed,
+        began: Instant::now(),
+        back_ms: &back_ms,
     };
     std::thread::scope(|scope| {
         let mut loops = Vec::new();
@@ -140,11 +143,14 @@ fn run<B: Behaviour>(
     }
 }
 
-/// When to end: the caller said so, or one of the loops failed.
+/// When to end: the caller said so, or one of the loops failed. When to be away for a while.
 #[derive(Clone, Copy)]
 pub(crate) struct Halt<'a> {
     stop: &'a AtomicBool,
     failed: &'a AtomicBool,
+    began: Instant,
+    /// When loops that were asked to go away are back, milliseconds from their beginning.
+    back_ms: &'a AtomicU64,
 }
 
 impl Halt<'_> {
@@ -152,6 +158,22 @@ impl Halt<'_> {
     #[inline]
     pub(crate) fn asked(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Has all loops go away for so long.
+    pub(crate) fn send_away(&self, length: Duration) {
+        let back = self.began.elapsed() + length;
+        let back_ms = u64::try_from(back.as_millis()).unwrap_or(u64::MAX);
+        self.back_ms.store(back_ms, Ordering::Relaxed);
+    }
+
+    /// How long a loop has to be away from now on; 0 for one that is to serve.
+    #[inline]
+    pub(crate) fn away(&self) -> Duration {
+        match self.back_ms.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            back_ms => Duration::from_millis(back_ms).saturating_sub(self.began.elapsed()),
+        }
     }
 }
 

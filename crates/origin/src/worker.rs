@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::{SocketFlags, accept_with};
+use rustix::net::{Shutdown, SocketFlags, accept_with, bind, getsockname, listen, shutdown};
 use rustix::time::Timespec;
 
 use crate::behaviour::Behaviour;
 use crate::connection::Shared;
 use crate::driven::{Driven, Wait};
 use crate::options::OriginError;
-use crate::serve::Halt;
+use crate::serve::{BACKLOG, Halt};
 use crate::timers::Timers;
 
 /// Longest sleep: how soon a stop, a paused listener and lingering connections are looked after.
@@ -86,6 +86,9 @@ impl<'a, B: Behaviour, C: Driven<B>> Worker<'a, B, C> {
         };
         let mut events = [idle; EVENTS_MAX];
         while !halt.asked() {
+            if !halt.away().is_zero() {
+                self.go_away(halt)?;
+            }
             let sleep = timespec(if B::ACTS { self.until_next() } else { TICK });
             let ready = match epoll::wait(&self.epoll, &mut events[..], Some(&sleep)) {
                 Ok(ready) => ready,
@@ -106,6 +109,32 @@ impl<'a, B: Behaviour, C: Driven<B>> Worker<'a, B, C> {
             }
         }
         Ok(())
+    }
+
+    /// Closes every connection and lets nobody in until it is back, as a server that is started
+    /// anew. The port stays its own.
+    #[cold]
+    fn go_away(&mut self, halt: Halt<'_>) -> Result<(), OriginError> {
+        let stop_listening = || {
+            let address = getsockname(&self.listener)?;
+            shutdown(&self.listener, Shutdown::Both)?;
+            // A port that the system chose is given up with that; one that was asked for is not.
+            match bind(&self.listener, &address) {
+                Ok(()) | Err(Errno::INVAL) => Ok(()),
+                Err(errno) => Err(errno),
+            }
+        };
+        stop_listening().map_err(|errno| system("stop listening", errno))?;
+        for slot in 0..self.connections.len() {
+            if self.connections[slot].is_some() {
+                self.close(slot);
+            }
+        }
+        self.lingering.clear();
+        while !halt.asked() && !halt.away().is_zero() {
+            std::thread::sleep(halt.away().min(TICK));
+        }
+        listen(&self.listener, BACKLOG).map_err(|errno| system("listen again", errno))
     }
 
     fn accept(&mut self) -> Result<(), OriginError> {

@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use bakeoff_origin::{OriginError, ServeOptions, counts, serve};
 
@@ -278,4 +279,28 @@ fn a_connection_that_says_nothing_costs_nothing_and_ends_with_the_server() {
     let end = silent.read(&mut [0; 8]);
     let closed = matches!(end, Ok(0));
     assert!(closed || end.unwrap_err().kind() == ErrorKind::ConnectionReset);
+}
+
+#[test]
+fn a_restart_closes_all_connections_and_comes_back_at_the_same_port() {
+    let server = Server::start(options(b"hi"));
+    let mut kept = server.connect();
+    kept.write_all(GET).unwrap();
+    read_answer(&mut kept, 2);
+    let before = bakeoff_origin::restart(server.control).unwrap();
+    assert_eq!((before.connections, before.requests), (1, 1));
+    assert_eq!(kept.read(&mut [0; 16]).unwrap(), 0, "it is closed in order");
+    // It lets nobody in for a while, then everybody.
+    let until = Instant::now() + PATIENCE;
+    let mut back = loop {
+        match TcpStream::connect(server.address) {
+            Ok(stream) => break stream,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionRefused),
+        }
+        assert!(Instant::now() < until, "it never came back");
+    };
+    back.set_read_timeout(Some(PATIENCE)).unwrap();
+    back.write_all(GET).unwrap();
+    read_answer(&mut back, 2);
+    assert_eq!(server.end().requests, 2);
 }
