@@ -1,13 +1,14 @@
 //! What answers in a trial: a program on the stage, or a built-in server in its place.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use bakeoff_origin::{ControlError, Counts};
 use bakeoff_plan::{
-    Action, CertificateKey, Contender, Demand, Expected, KnownBy, Protocol, Request, ServerChoice,
-    Workload, format_duration,
+    Action, CertificateKey, Contender, Delay, Demand, Expected, KnownBy, Protocol, Request,
+    ServerChoice, Workload, format_duration,
 };
 use bakeoff_probe::{Network, within};
 use bakeoff_record::{Pinned, Role, Step, StopFacts, When};
@@ -26,6 +27,9 @@ const HELPER_WITHIN: Duration = Duration::from_secs(10);
 const UPSTREAM_BODY: &[u8] = b"Hello from upstream\n";
 /// Requests that must each be counted by the upstream to be taken for its own.
 const ASKED_FOR_COUNTS: u32 = 3;
+/// How late a slow upstream answers, and for how long it does.
+const SLOW_BY: Duration = Duration::from_millis(500);
+const SLOW_FOR: Duration = Duration::from_secs(1);
 /// What a built-in server says before the address of its counts.
 const COUNTS_PREFIX: &str = "counts on http://";
 
@@ -99,7 +103,9 @@ impl Contestant {
             ..
         } = *order;
         let built_in = match &contender.server {
-            _ if part == Part::Upstream => return Self::start_upstream(place, workload, step),
+            _ if part == Part::Upstream => {
+                return Self::start_upstream(place, &ordered(workload, order.action), step);
+            }
             ServerChoice::Program { .. }
             | ServerChoice::Command(_)
             | ServerChoice::Url(_)
@@ -126,7 +132,8 @@ impl Contestant {
             Part::Whole | Part::Upstream if workload.proxied => {
                 step(Step::Origin);
                 let cpus = place.cpus(&place.pinned.origin);
-                let origin = start_upstream(place, cpus, workload, boxed.clone())?;
+                let asked = ordered(workload, order.action);
+                let origin = start_upstream(place, cpus, &asked, boxed.clone())?;
                 let address = origin.address();
                 (Some(origin), Some(address))
             }
@@ -137,6 +144,7 @@ impl Contestant {
             cpus: place.cpus(&place.pinned.server).to_vec(),
             boxed,
             log_folder: place.logs.to_owned(),
+            action: order.action,
         };
         let server = start_server(place.stage, contender, workload, &surroundings, step)?;
         let control = origin.as_ref().and_then(control_of);
@@ -253,8 +261,11 @@ impl Contestant {
             return self.server.may_act(action);
         }
         match self.control {
-            Some(_) => Ok(()),
             None => Err("it has no upstream in this workload".to_owned()),
+            Some(_) if action == Action::UpstreamSlow && self.demanded => {
+                Err("what the workload demands of the upstream leaves no room for it".to_owned())
+            }
+            Some(_) => Ok(()),
         }
     }
 
@@ -263,7 +274,15 @@ impl Contestant {
     /// # Errors
     /// Why it could not be done, as text that follows "failed to".
     pub(crate) fn act(&mut self, action: Action) -> Result<(), String> {
-        self.server.act(action)
+        let control = self.control.ok_or("find the upstream");
+        match action {
+            Action::UpstreamRestart => {
+                let restarted = bakeoff_origin::restart(control?);
+                restarted.map(drop).map_err(|error| error.to_string())
+            }
+            Action::UpstreamSlow => slow_down(control?),
+            _ => self.server.act(action),
+        }
     }
 
     /// What the upstream has counted since its start; `None` where there is no upstream or it
@@ -337,10 +356,39 @@ pub fn start_for_debugging(
         workload: &asked.filled(),
         logs,
         part: Part::Whole,
+        action: None,
     };
     let contestant = Contestant::start(place, &order, &mut |_| {})?;
     let _ = contestant.behave(true);
     Ok(contestant)
+}
+
+/// Has an upstream answer late for a while.
+fn slow_down(control: SocketAddr) -> Result<(), String> {
+    bakeoff_origin::behave(control, true).map_err(|error| error.to_string())?;
+    let end = move || {
+        std::thread::sleep(SLOW_FOR);
+        // An upstream that is gone by then answers nobody.
+        let _ = bakeoff_origin::behave(control, false);
+    };
+    let thread = std::thread::Builder::new().name("slow".to_owned());
+    let begun = thread.spawn(end).map(drop);
+    begun.map_err(|error| format!("start a thread: {error}"))
+}
+
+/// The workload with what the upstream has to be started for: it begins that at an order.
+fn ordered(workload: &Workload, action: Option<Action>) -> Cow<'_, Workload> {
+    if action != Some(Action::UpstreamSlow) || workload.origin.is_some() {
+        return Cow::Borrowed(workload);
+    }
+    let origin = Some(Demand {
+        delay: Some(Delay::Constant(SLOW_BY)),
+        ..Demand::default()
+    });
+    Cow::Owned(Workload {
+        origin,
+        ..workload.clone()
+    })
 }
 
 fn control_of(helper: &Running) -> Option<SocketAddr> {
@@ -481,6 +529,7 @@ mod tests {
             workload: &trial.workload,
             logs: place.logs,
             part,
+            action: None,
         };
         let mut steps = Vec::new();
         let mut step = |step| steps.push(step);

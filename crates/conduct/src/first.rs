@@ -202,6 +202,7 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
             workload: &workload.filled(),
             logs: place.logs,
             part: Part::Whole,
+            action: None,
         };
         Contestant::start(place, &order, &mut |_| {})
     };

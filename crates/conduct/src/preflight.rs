@@ -47,6 +47,7 @@ pub fn preflight(plan: &Plan, stage: &Stage, folder: &Path, depth: Depth) -> Vec
                 cpus: Vec::new(),
                 boxed: None,
                 log_folder: folder.join(format!("{}-{}", contender.name, workload.name)),
+                action: None,
             };
             let checked = match &contender.server {
                 ServerChoice::Command(own) => check_command(own),

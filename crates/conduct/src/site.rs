@@ -93,6 +93,8 @@ pub struct StartOrder<'a> {
     pub logs: &'a Path,
     /// Which part of it.
     pub part: Part,
+    /// What is to be done to it under load.
+    pub action: Option<Action>,
 }
 
 /// Which part of a contestant runs on a site.

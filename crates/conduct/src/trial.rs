@@ -79,6 +79,7 @@ pub(crate) fn carry_out(
         workload: &filled,
         logs,
         part: Part::Whole,
+        action: trial.load.actions.as_ref().map(|it| it.action),
     };
     let reached = setting.generators.reach_again();
     let started = reached.map_err(StartFailed::Unreached);

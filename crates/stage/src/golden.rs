@@ -61,6 +61,7 @@ fn variables(server: &crate::Server, protocol: Protocol) -> Variables {
     variables.set("tls", protocol.is_secure());
     variables.set("h2", protocol.is_h2());
     variables.set("h3", protocol.is_h3());
+    variables.set("action", "");
     if protocol.is_secure() {
         variables.set("certificate", "/run/trial/tls/certificate.pem");
         variables.set("key", "/run/trial/tls/key.pem");

@@ -407,6 +407,7 @@ impl Prepared {
         variables.set("tls", self.workload.protocol.is_secure());
         variables.set("h2", self.workload.protocol.is_h2());
         variables.set("h3", self.workload.protocol.is_h3());
+        variables.set("action", surroundings.action.map_or("", Action::name));
         let client = &self.workload.client;
         variables.set("shows_certificate", client.certificate.is_some());
         variables.set("sends_proxy", client.proxy_protocol.is_some());

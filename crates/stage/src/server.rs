@@ -189,7 +189,8 @@ pub(crate) struct Template {
 }
 
 /// Variables that bakeoff sets by itself; an overlay may not.
-const OWN_VARIABLES: [&str; 21] = [
+const OWN_VARIABLES: [&str; 22] = [
+    "action",
     "port",
     "status_port",
     "root",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::{CertificateKey, Client, Contender, ServerChoice, Workload};
+use bakeoff_plan::{Action, CertificateKey, Client, Contender, ServerChoice, Workload};
 use bakeoff_record::{ServerFacts, Step, private_folder, write_private};
 
 use crate::boxed::{self, Boxed};
@@ -73,6 +73,8 @@ pub struct Surroundings {
     /// Folder for its output, its configuration as used and its command line. Its last two parts
     /// (`logs/<trial>`) are how the record names files in it.
     pub log_folder: PathBuf,
+    /// What is to be done to it under load, which it may have to be started for.
+    pub action: Option<Action>,
 }
 
 /// A process of bakeoff's own beside the servers: an origin, a yardstick.

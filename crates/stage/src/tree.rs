@@ -50,6 +50,11 @@ pub(crate) fn started(pid: Pid) -> Option<u64> {
     read(pid.as_raw_pid()).map(|process| process.started)
 }
 
+/// The parent of a process; `None` when it is gone.
+pub(crate) fn parent(pid: Pid) -> Option<Pid> {
+    Pid::from_raw(read(pid.as_raw_pid())?.parent)
+}
+
 /// Whether this very process runs still, and not a later one of its number.
 pub(crate) fn is_running(pid: Pid, started_at: u64) -> bool {
     started(pid) == Some(started_at)

@@ -182,20 +182,21 @@ impl Running {
             return self.run(command);
         }
         let main = self.main_now()?;
+        let Some(after) = way.after else {
+            return self.signal(main, way.signal);
+        };
         let before = children(main);
-        self.signal(main, way.signal.as_deref())?;
-        if way.after.is_some() {
-            await_successor(main, &before)?;
-            self.signal(main, way.after.as_deref())?;
-        }
-        Ok(())
+        self.signal(main, way.signal)?;
+        await_successor(main, &before)?;
+        self.signal(main, Some(after))
     }
 
-    fn signal(&self, to: Pid, name: Option<&str>) -> Result<(), String> {
-        let signal = name.and_then(signal_named).ok_or("know its signal")?;
-        // It is below a keeper that collects it: its number is its own until then.
-        let is_ours = || self.kept.pids().contains(&to);
-        signal_to(to, signal, is_ours)
+    fn signal(&self, main: Pid, name: Option<String>) -> Result<(), String> {
+        let signal = name.as_deref().and_then(signal_named);
+        let guard = self.kept.guard_pid();
+        // Its guard collects it: until then its number is nobody else's.
+        let is_ours = || guard.is_some() && tree::parent(main) == guard;
+        signal_to(main, signal.ok_or("know its signal")?, is_ours)
     }
 
     fn run(&mut self, command: &[String]) -> Result<(), String> {

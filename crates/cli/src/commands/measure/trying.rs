@@ -237,6 +237,7 @@ impl Asking<'_> {
             cpus: Vec::new(),
             boxed: None,
             log_folder: self.scratch.join("logs").join("changes"),
+            action: None,
         };
         match self.stage.prepare(contender, workload, &surroundings) {
             Ok(prepared) => {

@@ -99,6 +99,7 @@ impl Theatre {
             boxed: None,
             cpus: Vec::new(),
             log_folder,
+            action: None,
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use bakeoff_conduct::{self as conduct, Finding, FirstAnswers, Part, Programs, RolesHere, Started};
 use bakeoff_load::{ConnectTo, LoadSpec, Target};
-use bakeoff_plan::{Contender, Pinning, Plan, Workload};
+use bakeoff_plan::{Action, Contender, Pinning, Plan, Workload};
 use bakeoff_record::{
     FileBytes, LoadResult, Machine, Step, StopFacts, TrialEnd, Usage, read_regular,
 };
@@ -63,6 +63,7 @@ pub(crate) enum Ask {
         /// Name of the folder of logs.
         logs: String,
         part: Part,
+        action: Option<Action>,
     },
     /// Something of the contestant that runs.
     Contestant(conduct::Ask),

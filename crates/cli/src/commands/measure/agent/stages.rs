@@ -224,6 +224,7 @@ impl Worker {
                     workload,
                     logs,
                     part,
+                    action,
                 },
                 _,
             ) => {
@@ -232,6 +233,7 @@ impl Worker {
                     workload: &workload,
                     logs: Path::new(&logs),
                     part,
+                    action,
                 };
                 self.start(order)
             }

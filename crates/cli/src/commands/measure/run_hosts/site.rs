@@ -84,6 +84,7 @@ impl Site for FarSite {
             workload: Box::new(order.workload.clone()),
             logs: name.to_string_lossy().into_owned(),
             part: order.part,
+            action: order.action,
         };
         let answer = self.0.ask_for_start(&start, START_WITHIN, step);
         let answer = answer.map_err(|gone| {
