@@ -10,6 +10,7 @@
 #![allow(clippy::print_stderr, reason = "the output says what was passed over")]
 
 mod boxes;
+mod change;
 mod commands;
 mod confirm;
 mod contacts;
