@@ -12,7 +12,9 @@ use bakeoff_plan::{
 };
 use bakeoff_probe::{Network, within};
 use bakeoff_record::{Pinned, Role, Step, StopFacts, When};
-use bakeoff_stage::{Boxed, Fetched, Helper, Running, Stage, StageError, Surroundings, Written};
+use bakeoff_stage::{
+    Boxed, Changing, Fetched, Helper, Running, Stage, StageError, Surroundings, Written,
+};
 
 mod staged;
 
@@ -258,7 +260,7 @@ impl Contestant {
     /// Why not.
     pub(crate) fn may_act(&mut self, action: Action) -> Result<(), String> {
         if !action.is_of_upstream() {
-            return self.server.may_act(action);
+            return Changing::of(&mut self.server).may_act(action);
         }
         match self.control {
             None => Err("it has no upstream in this workload".to_owned()),
@@ -281,7 +283,7 @@ impl Contestant {
                 restarted.map(drop).map_err(|error| error.to_string())
             }
             Action::UpstreamSlow => slow_down(control?),
-            _ => self.server.act(action),
+            _ => Changing::of(&mut self.server).act(action),
         }
     }
 

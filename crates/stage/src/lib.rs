@@ -92,7 +92,7 @@ pub use prepared::Prepared;
 pub use program::{Found, Program, find as find_program, sha256};
 pub use recognise::Recognised;
 pub use run_folder::{RunFolder, without_trial_folders};
-pub use running::{Fetched, Root, Running, Tree, Written};
+pub use running::{Changing, Fetched, Root, Running, Tree, Written};
 pub use server::{Asks, Server};
 pub use servers::{Listed, Servers};
 pub use source::SourceKind;

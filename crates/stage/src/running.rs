@@ -22,6 +22,7 @@ use crate::log::{self, Log};
 
 mod changing;
 
+pub use changing::Changing;
 pub(crate) use changing::{CommandSurroundings, Renewal, Ways};
 
 /// A few requests outside the window may take this long, all together.

@@ -103,16 +103,27 @@ impl Ways {
     }
 }
 
-impl Running {
+/// A running server that something is done to.
+#[derive(Debug)]
+pub struct Changing<'a> {
+    server: &'a mut Running,
+}
+
+impl<'a> Changing<'a> {
+    /// Does something to this one.
+    pub fn of(server: &'a mut Running) -> Self {
+        Self { server }
+    }
+
     /// Whether this can be done to it.
     ///
     /// # Errors
     /// Why not.
     pub fn may_act(&mut self, action: Action) -> Result<(), String> {
-        if action == Action::None || self.ways.own.is_some() {
+        if action == Action::None || self.server.ways.own.is_some() {
             return Ok(());
         }
-        if !matches!(self.kept, Held::Kept(_)) {
+        if !matches!(self.server.kept, Held::Kept(_)) {
             return Err(format!(
                 "bakeoff has not started its processes, and does nothing to them by itself: give \
                  the contender a command for its {} with the key `change`",
@@ -121,20 +132,20 @@ impl Running {
         }
         match action {
             Action::KillWorker => {
-                if let Err(reason) = self.ways.way(action)
-                    && self.ways.by_action.contains_key(&action)
+                if let Err(reason) = self.server.ways.way(action)
+                    && self.server.ways.by_action.contains_key(&action)
                 {
                     return Err(reason);
                 }
                 self.worker().map(drop)
             }
             Action::Certificate => {
-                if self.ways.renewal.is_none() {
+                if self.server.ways.renewal.is_none() {
                     return Err("it has no certificate of bakeoff's that could be replaced".into());
                 }
-                self.ways.way(self.as_taken_up(action)).map(drop)
+                self.server.ways.way(self.as_taken_up(action)).map(drop)
             }
-            _ => self.ways.way(action).map(drop),
+            _ => self.server.ways.way(action).map(drop),
         }
     }
 
@@ -146,11 +157,11 @@ impl Running {
         if action == Action::None {
             return Ok(());
         }
-        if let Some(line) = &self.ways.own {
+        if let Some(line) = &self.server.ways.own {
             let command = ["/bin/sh", "-c", line].map(str::to_owned);
             return self.run(&command);
         }
-        if !matches!(self.kept, Held::Kept(_)) {
+        if !matches!(self.server.kept, Held::Kept(_)) {
             return Err("change a server that bakeoff has not started".to_owned());
         }
         match action {
@@ -170,14 +181,14 @@ impl Running {
 
     /// The action by which a new certificate is taken up, unless the folder says how.
     fn as_taken_up(&self, action: Action) -> Action {
-        match self.ways.by_action.contains_key(&action) {
+        match self.server.ways.by_action.contains_key(&action) {
             true => action,
             false => Action::Reload,
         }
     }
 
     fn carry_out(&mut self, action: Action) -> Result<(), String> {
-        let way = self.ways.way(action)?.clone();
+        let way = self.server.ways.way(action)?.clone();
         if let Some(command) = &way.command {
             return self.run(command);
         }
@@ -193,17 +204,17 @@ impl Running {
 
     fn signal(&self, main: Pid, name: Option<String>) -> Result<(), String> {
         let signal = name.as_deref().and_then(signal_named);
-        let guard = self.kept.guard_pid();
+        let guard = self.server.kept.guard_pid();
         // Its guard collects it: until then its number is nobody else's.
         let is_ours = || guard.is_some() && tree::parent(main) == guard;
         signal_to(main, signal.ok_or("know its signal")?, is_ours)
     }
 
     fn run(&mut self, command: &[String]) -> Result<(), String> {
-        let within = &self.ways.surroundings;
+        let within = &self.server.ways.surroundings;
         let mut environment = within.environment.clone();
-        environment.push(("PORT".to_owned(), self.address.port().to_string()));
-        let main = match &mut self.kept {
+        environment.push(("PORT".to_owned(), self.server.address.port().to_string()));
+        let main = match &mut self.server.kept {
             Held::Kept(kept) => kept.main_now(),
             other => other.main_pid(),
         };
@@ -215,7 +226,7 @@ impl Running {
             limit: COMMAND_LIMIT,
             user: within.user.as_ref(),
         };
-        let shown = command.last().filter(|_| self.ways.own.is_some());
+        let shown = command.last().filter(|_| self.server.ways.own.is_some());
         let shown = shown.cloned().unwrap_or_else(|| command.join(" "));
         let output = bounded::run(command, &question);
         let output = output.map_err(|cause| format!("run `{shown}`: {cause}"))?;
@@ -234,19 +245,19 @@ impl Running {
     }
 
     fn renew(&self) -> Result<(), String> {
-        let Some(renewal) = &self.ways.renewal else {
+        let Some(renewal) = &self.server.ways.renewal else {
             return Err("replace a certificate that it does not have".to_owned());
         };
         let certificates = &renewal.shared.certificates;
         let renewed = certificates.renew(renewal.kind, &renewal.folder);
-        let user = self.ways.surroundings.user.as_ref();
+        let user = self.server.ways.surroundings.user.as_ref();
         let renewed = renewed.and_then(|_| user::hand_over(&renewal.folder, user));
         renewed.map_err(|error| format!("replace its certificate: {error}"))
     }
 
     /// The process that signals go to.
     fn main_now(&mut self) -> Result<Pid, String> {
-        let main = match &mut self.kept {
+        let main = match &mut self.server.kept {
             Held::Kept(kept) => kept.main_now(),
             Held::Already(_) | Held::Container(_) => None,
         };
