@@ -16,6 +16,9 @@ pub(crate) struct Way {
     pub(crate) after: Option<String>,
     /// A command like that of `start`.
     pub(crate) command: Option<Vec<String>>,
+    /// Whether only a server that was started for it can do it, by the variable `action`.
+    #[serde(default, rename = "own-start")]
+    pub(crate) own_start: bool,
     /// Why it cannot be done.
     pub(crate) unsupported: Option<String>,
 }

@@ -13,6 +13,10 @@ use crate::running::{CommandSurroundings, Renewal, Ways};
 /// How the server's folder says that it is done, with its commands rendered.
 pub(super) fn rendered(prepared: &Prepared) -> Result<BTreeMap<Action, Way>, StageError> {
     let mut changes = prepared.server.description.change.clone();
+    let texts = prepared.variables.texts(&["action"]);
+    if texts.get("action").is_none_or(String::is_empty) {
+        changes.retain(|_, way| !way.own_start);
+    }
     for (action, way) in &mut changes {
         if let Some(command) = &mut way.command {
             *command = prepared.render_all(&format!("change.{}", action.name()), command)?;

@@ -60,6 +60,10 @@ fn reloads(running: &mut Running, workload: &Workload, what: &str) {
     };
     let pid = running.tree().main_pid;
     let begun = running.pids();
+    if begun.len() == 1 {
+        // Nothing shows when one process is done with it.
+        return;
+    }
     kill(pid, signal);
     wait_until("its workers are others", || running.pids() != begun);
     let right = |running: &mut Running| {
