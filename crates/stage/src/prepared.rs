@@ -10,6 +10,7 @@
 mod changes;
 mod check;
 mod environment;
+mod recorded;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bakeoff_plan::{Action, ConfigSource, Contender, ServerChoice, Workload};
-use bakeoff_record::{ConfigChange, ConfigFile, ServerFacts, Step};
+use bakeoff_record::{ConfigChange, ServerFacts, Step};
 
 use crate::already::Held;
 use crate::boxed::{Quarters, started_in};
@@ -300,7 +301,7 @@ impl Prepared {
             binary_sha256: self.shared.digests.of(binary).unwrap_or_default(),
             package: Installed::beside(binary).map(Installed::facts),
             command: self.start.command.clone(),
-            configs: self.configs(),
+            configs: recorded::configs(&self),
             config_changes,
             remedies: self.server.description.remedies.clone(),
             limits: None,
@@ -330,27 +331,6 @@ impl Prepared {
             network: self.quarters.network,
             _folder: Some(self.folder),
         }
-    }
-
-    /// The configuration as used, as the record keeps it.
-    fn configs(&self) -> Vec<ConfigFile> {
-        let filled = if self.configuration.is_in_place() {
-            Default::default()
-        } else {
-            self.variables.texts(&OF_THE_TRIAL)
-        };
-        let file = |(name, text): (String, &String)| ConfigFile {
-            filled: filled.clone(),
-            path: path_in_record(&self.log_folder, &name),
-            text: text.clone(),
-        };
-        let main = (
-            self.server.description.config.clone(),
-            &self.configuration.text,
-        );
-        let others = self.configuration.others.iter();
-        let others = others.map(|(path, text)| (included_name(path), text));
-        std::iter::once(main).chain(others).map(file).collect()
     }
 
     fn make_files(&mut self) -> Result<(), StageError> {
@@ -551,12 +531,6 @@ fn note(log_folder: &Path, name: &str, text: &str) -> Result<(), StageError> {
         .map_err(|cause| StageError::file(Step::Prepare, path, cause))
 }
 
-/// Where a trial's folder keeps a file that the user's own takes in.
-fn included_name(path: &Path) -> String {
-    let below = path.strip_prefix("/").unwrap_or(path);
-    format!("included/{}", below.display())
-}
-
 fn is_port_taken(error: &StageError) -> bool {
     matches!(*error.cause, Cause::PortTaken { .. })
 }
@@ -602,4 +576,10 @@ pub(crate) fn path_in_record(log_folder: &Path, name: &str) -> String {
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), StageError> {
     files::replace(path, bytes.as_ref(), files::FOR_OWNER)
         .map_err(|cause| StageError::file(Step::Prepare, path, cause))
+}
+
+/// Where a trial's folder keeps a file that the user's own takes in.
+fn included_name(path: &Path) -> String {
+    let below = path.strip_prefix("/").unwrap_or(path);
+    format!("included/{}", below.display())
 }

@@ -29,7 +29,16 @@ pub(super) fn rendered(prepared: &Prepared) -> Result<BTreeMap<Action, Way>, Sta
 pub(super) fn ways(prepared: &mut Prepared) -> Ways {
     let is_secure = prepared.workload.protocol.is_secure();
     let has_own = is_secure && prepared.configuration.takes_certificate();
+    let is_boxed = prepared.quarters.room.is_some();
     let start = &mut prepared.start;
+    for way in start
+        .changes
+        .values_mut()
+        .filter(|way| is_boxed && way.command.is_some())
+    {
+        way.unsupported =
+            Some("its command does not reach into the box of its own file".to_owned());
+    }
     Ways {
         by_action: std::mem::take(&mut start.changes),
         own: prepared.contender.action_command.clone(),

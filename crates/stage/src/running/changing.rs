@@ -225,6 +225,7 @@ impl<'a> Changing<'a> {
             folder: &within.folder,
             limit: COMMAND_LIMIT,
             user: within.user.as_ref(),
+            room: None,
         };
         let shown = command.last().filter(|_| self.server.ways.own.is_some());
         let shown = shown.cloned().unwrap_or_else(|| command.join(" "));
