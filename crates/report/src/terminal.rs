@@ -26,7 +26,9 @@ const FINDING_LINES_MOST: usize = 8;
 /// Lines of findings that there is always room for.
 const FINDING_LINES_LEAST: usize = 3;
 /// Servers that did not do their work or answered late after it, before the rest is only counted.
-const FAILING_MOST: usize = 3;
+const FAILING_MOST: usize = 2;
+/// Most lines of each of them.
+const FAILING_LINES_MOST: usize = 2;
 /// Most lines of what else weakens it.
 const TRUST_LINES_MOST: usize = 2;
 /// Most lines of what has no result.
@@ -167,6 +169,9 @@ fn at_most(most: usize, mut rows: Vec<String>, width: usize) -> Vec<String> {
 
 fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
+    let failing = failing(report, options);
+    let most = most.saturating_sub(failing.len());
+    let most = most.max(FINDING_LINES_LEAST);
     let section = crate::document::findings_of(report);
     let grades = report.answer.findings.iter().map(|finding| finding.grade);
     let mut grades = grades.map(Some).chain(std::iter::repeat(None));
@@ -191,23 +196,30 @@ fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<Strin
         lines.extend(rows.iter().map(|line| paint.on(line, options.colour)));
         lines.extend(below);
     }
+    lines.extend(failing);
+    lines
+}
+
+/// Who did not do its work, or answered late after it.
+fn failing(report: &Report, options: TextOptions<'_>) -> Vec<String> {
     let failing = crate::document::failing_of(report);
-    let most = if options.full {
-        usize::MAX
+    let (most, most_lines) = if options.full {
+        (usize::MAX, usize::MAX)
     } else {
-        FAILING_MOST
+        (FAILING_MOST, FAILING_LINES_MOST)
     };
     let mut shown: Vec<Line> = failing.iter().take(most).cloned().collect();
     if let Some(more) = failing.len().checked_sub(most).filter(|more| *more > 0) {
         let text = format!("{more} more failed or answered late: --full.");
         shown.push(Line::toned(Tone::Warning, text));
     }
-    for line in shown {
+    let rows = shown.iter().flat_map(|line| {
         let text = format!("{}{}", tone_mark(line.tone), line.text);
         let rows = folded(&text, "  ", options.width);
-        lines.extend(rows.iter().map(|it| Paint::Yellow.on(it, options.colour)));
-    }
-    lines
+        at_most(most_lines, rows, options.width)
+    });
+    rows.map(|it| Paint::Yellow.on(&it, options.colour))
+        .collect()
 }
 
 /// What belongs to a line above.
