@@ -5,7 +5,7 @@
 //! what a trial changes is in [`crate::own`], and a reader that misses something only says less.
 
 mod apache;
-mod caddy;
+pub(crate) mod caddy;
 mod choice;
 mod envoy;
 mod h2o;

@@ -1,6 +1,7 @@
 //! What a user's own file contains, before anything is started with it: its text, and what the
 //! server's program makes of it where there is a way to ask.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use bakeoff_record::{Step, read_regular_text};
 use crate::bounded::{self, Question};
 use crate::boxed::ROOT;
 use crate::error::StageError;
-use crate::found::{Found, Place, Problem, Text, stand_in};
+use crate::found::{Found, Place, Problem, Text, caddy, stand_in};
 use crate::own::{FILE_BYTES_MAX, OwnFiles};
 use crate::program;
 use crate::server::Server;
@@ -106,16 +107,17 @@ fn adapted(server: &Server, path: &Path, found: &Found) -> Option<String> {
 }
 
 impl Found {
-    /// The variables of the environment that are not set here, and what stands for them.
+    /// The variables of the environment that are not set here and have no default, and what stands
+    /// for them.
     fn unset(&self) -> impl Iterator<Item = (String, String)> {
-        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-        let name = move |text: &str| -> String {
-            let text = text.trim_start_matches("{env.");
-            text.trim_matches(|letter| !is_letter(letter)).to_owned()
-        };
-        let names = self.placeholders.iter().map(move |it| name(&it.text));
+        let all = self.placeholders.iter();
+        let all = all.filter_map(|it| caddy::variable(&it.text));
+        let defaults = all.clone().filter(|it| it.default.is_some());
+        let defaults: BTreeSet<&str> = defaults.map(|it| it.name).collect();
+        let names = all.map(|it| it.name);
+        let names = names.filter(move |name| !defaults.contains(name));
         let names = names.filter(|name| std::env::var_os(name).is_none());
-        names.filter_map(|name| Some((name.clone(), stand_in::of(&name)?.to_owned())))
+        names.filter_map(|name| Some((name.to_owned(), stand_in::of(name)?.to_owned())))
     }
 }
 
@@ -156,6 +158,46 @@ mod tests {
             std::fs::write(&path, format!("{text}# {{{{ port }}}}\n")).unwrap();
             let found = servers.look_into(server, &path).unwrap();
             assert_eq!(found.problems, [], "{server}");
+        }
+    }
+
+    #[test]
+    fn variables_with_a_default_have_it_and_the_others_what_their_name_says() {
+        for (address, listener, set) in [
+            ("{$NOT_SET_ADDRESS::8080}", Some((8080, "")), &[][..]),
+            ("{$NOT_SET_ADDRESS:\":8080\"}", Some((8080, "")), &[]),
+            ("{$NOT_SET_DOMAIN:localhost}", Some((443, "localhost")), &[]),
+            (
+                "{$NOT_SET_NAME:localhost:8443}",
+                Some((8443, "localhost")),
+                &[],
+            ),
+            (
+                "http://{$NOT_SET_DOMAIN:a.test}:8088",
+                Some((8088, "a.test")),
+                &[],
+            ),
+            (":{$NOT_SET_PORT:8081}", Some((8081, "")), &[]),
+            (
+                "{$NOT_SET_DOMAIN}",
+                Some((443, "example.com")),
+                &[("NOT_SET_DOMAIN", "example.com")],
+            ),
+        ] {
+            let text = format!("{address} {{\n\trespond hi\n}}\n");
+            let path = Path::new("Caddyfile");
+            let text = [Text { path, text: &text }];
+            let found = Found::read("caddy", &text);
+            let first = found.listeners.first();
+            let first = first.and_then(|it| Some((it.port?, it.hosts.join(" "))));
+            let first = first.as_ref().map(|(port, hosts)| (*port, hosts.as_str()));
+            assert_eq!(first, listener, "{address}");
+            let given: Vec<_> = found.unset().collect();
+            let given: Vec<_> = given
+                .iter()
+                .map(|(a, b)| (a.as_str(), b.as_str()))
+                .collect();
+            assert_eq!(given, set, "{address}");
         }
     }
 }

@@ -10,7 +10,8 @@ use bakeoff_plan::Protocol;
 
 use self::address::Address;
 use super::{
-    Found, Listener, ListenerKind, Named, Place, Text, Upstream, UpstreamKind, add, stand_in,
+    Found, Listener, ListenerKind, Named, Place, Text, Upstream, UpstreamKind, add,
+    stand_in::{self, Variable},
     tokens,
 };
 
@@ -52,6 +53,9 @@ const ANSWERING: [&str; 9] = [
     "reverse_proxy",
 ];
 
+/// Beginnings of variables of the environment: filled in when the file is read, and later.
+const VARIABLES: [&str; 2] = ["{$", "{env."];
+
 /// Reads the files of one configuration, the main one first.
 pub(super) fn read(files: &[Text<'_>]) -> Found {
     let mut reader = Reader::default();
@@ -63,8 +67,15 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
 
 /// Text with the variables of the environment filled in, as far as names say for what.
 pub(super) fn filled(text: &str) -> String {
-    let filled = stand_in::filled(text, |rest| stand_in::variable(rest, "{$", ":"));
-    stand_in::filled(&filled, |rest| stand_in::variable(rest, "{env.", ":"))
+    let [parsed, running] = VARIABLES;
+    let filled = stand_in::filled(text, |rest| stand_in::variable(rest, parsed, ":"));
+    stand_in::filled(&filled, |rest| stand_in::variable(rest, running, ":"))
+}
+
+/// The variable of the environment that a text is.
+pub(crate) fn variable(text: &str) -> Option<Variable<'_>> {
+    let mut found = VARIABLES.iter();
+    found.find_map(|open| stand_in::variable(text, open, ":"))
 }
 
 #[derive(Default)]
@@ -309,10 +320,10 @@ impl Reader {
         if line.trim_start().starts_with('#') {
             return;
         }
-        for (open, mark) in [("{$", ":"), ("{env.", ":")] {
+        for open in VARIABLES {
             let mut rest = line;
-            while let Some(variable) = stand_in::variable(rest, open, mark) {
-                let text = format!("{open}{}}}", variable.name);
+            while let Some(variable) = stand_in::variable(rest, open, ":") {
+                let text = rest[variable.from..variable.to].to_owned();
                 let others = &mut self.found.placeholders;
                 if !others.iter().any(|other| other.text == text) {
                     let place = place.clone();

@@ -95,7 +95,10 @@ fn directives_say_what_it_serves_asks_and_writes() {
         texts(&found.modules),
         ["2:rate_limit", "3:dns.providers.cloudflare"]
     );
-    assert_eq!(texts(&found.placeholders), ["3:{env.T}", "5:{$SITE}"]);
+    assert_eq!(
+        texts(&found.placeholders),
+        ["3:{env.T}", "5:{$SITE:a.test}"]
+    );
     let upstreams: Vec<_> = found
         .upstreams
         .iter()
