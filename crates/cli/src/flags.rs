@@ -10,7 +10,7 @@ mod clean;
 mod compare;
 mod faulty;
 mod find;
-mod foreign;
+pub(crate) mod foreign;
 mod groups;
 mod header;
 mod history;

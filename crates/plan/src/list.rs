@@ -213,6 +213,9 @@ fn in_json(line: &str, number: usize) -> Result<ListedRequest, String> {
 
 /// Weight, method and URL of a line.
 fn parts(line: &str) -> Result<(u32, Option<&str>, &str), String> {
+    if let Some(what) = of_another_kind(line) {
+        return Err(what.to_owned());
+    }
     let fields: Vec<&str> = line.split_whitespace().take(4).collect();
     if let Some((_, before)) = fields.split_last()
         && before.iter().any(|field| field.contains(['/', ':']))
@@ -238,6 +241,20 @@ fn parts(line: &str) -> Result<(u32, Option<&str>, &str), String> {
             Err(format!("`{named}` is no method in capitals, such as GET"))
         }
         _ => Ok((number, named, url)),
+    }
+}
+
+/// What a line is that people take for a request, and what to do.
+fn of_another_kind(line: &str) -> Option<&'static str> {
+    let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
+    if line.contains(" [") && line.contains("] \"") {
+        Some("it is of an access log, which a plan replays (`[replay]` in docs/plan-files.md)")
+    } else if begins(&["Invoke-WebRequest", "$session", "fetch(", "await fetch("]) {
+        Some("it is of PowerShell or JavaScript: copy it as cURL (bash)")
+    } else if begins(&["$ ", "> ", "% "]) {
+        Some("a shell's prompt stands before it: leave that out")
+    } else {
+        None
     }
 }
 
@@ -316,6 +333,26 @@ mod tests {
             &line("its URL has a blank: write %20 for it"),
         );
         refused("#\n1 2 GET x", &line("it has more than three fields"));
+        for (text, problem) in [
+            (
+                "127.0.0.1 - - [30/Nov/2026:22:00:00 +0000] \"GET /a HTTP/1.1\" 200 6 \"-\"",
+                "it is of an access log, which a plan replays (`[replay]` in docs/plan-files.md)",
+            ),
+            (
+                "Invoke-WebRequest -UseBasicParsing -Uri \"http://a/\"",
+                "it is of PowerShell or JavaScript: copy it as cURL (bash)",
+            ),
+            (
+                "fetch(\"http://a/\", {});",
+                "it is of PowerShell or JavaScript: copy it as cURL (bash)",
+            ),
+            (
+                "$ curl http://a/",
+                "a shell's prompt stands before it: leave that out",
+            ),
+        ] {
+            refused(&format!("#\n{text}"), &line(problem));
+        }
         refused(
             "#\nhttp://u:p@a/b c",
             &line("its URL has a blank: write %20 for it"),

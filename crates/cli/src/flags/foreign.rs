@@ -4,6 +4,8 @@
 //!
 //! The table is the only place that knows them. None of them is in the help.
 
+pub(crate) mod curl;
+
 use std::ffi::{OsStr, OsString};
 
 use bakeoff_plan::nearest;

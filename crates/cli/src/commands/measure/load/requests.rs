@@ -17,7 +17,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::address;
 use crate::commands::measure::sent::{self, Sent};
-use crate::flags::{Command, Flags, LoadFlags, MeasureCommand};
+use crate::flags::{Command, Flags, LoadFlags, MeasureCommand, foreign};
 use crate::{exit, output};
 
 /// Longest list of URLs, bytes.
@@ -217,17 +217,13 @@ impl Asked {
     }
 }
 
-/// The flags of a command in a list, where `-d` is curl's.
+/// The flags of a command in a list.
 fn own_flags(
     read: &mut impl FnMut(Vec<OsString>) -> Result<Flags, clap::Error>,
     words: Vec<String>,
 ) -> Result<LoadFlags, String> {
     let start = ["bakeoff", "load"].map(str::to_owned).into_iter();
-    let words = words.into_iter().map(|word| match word.strip_prefix("-d") {
-        Some("") => "--data".to_owned(),
-        Some(text) => format!("--data={text}"),
-        None => word,
-    });
+    let words = foreign::curl::as_load(words)?;
     let read = read(start.chain(words).map(OsString::from).collect());
     // The first line is what is wrong, and may be all that is of one's own words.
     let first = |error: clap::Error| {
