@@ -245,4 +245,47 @@ mod tests {
             assert_eq!(place_of(message, at).as_deref(), place, "{message}");
         }
     }
+
+    #[test]
+    fn a_slip_in_a_file_of_nginx_is_named_for_what_it_is() {
+        let server = crate::Servers::new(None).find("nginx").unwrap();
+        for (message, expected) in [
+            (
+                "invalid parameter \"server_name\"",
+                "`server_name` is no parameter but begins a line",
+            ),
+            (
+                "invalid parameter \"weigt=3\"",
+                "`weigt=3` is no parameter here; correct it",
+            ),
+            (
+                "host not found in \"80\u{a0}\" of the \"listen\" directive",
+                "`80\u{a0}` has a character beyond ASCII",
+            ),
+            (
+                "host not found in \"app:80\"",
+                "this machine does not know `app:80`",
+            ),
+            ("unknown \"my_var\" variable", "no file here sets `$my_var`"),
+            (
+                "a duplicate listen 127.0.0.1:80",
+                "the site has this address twice",
+            ),
+            (
+                "invalid number of arguments in \"root\" directive",
+                "`root` has a value too many or too few",
+            ),
+            ("unknown directive \"brotli\"", "`brotli` "),
+        ] {
+            let message = format!("nginx: [emerg] {message} in /a.conf:3\n");
+            let (hint, words, _) = server.own.hint(&message).unwrap();
+            let context = template::Context {
+                version: "1.28.0",
+                configuration: "",
+                files: &server,
+            };
+            let hint = template::render(hint, &words, &context).unwrap();
+            assert!(hint.starts_with(expected), "{message}: {hint}");
+        }
+    }
 }
