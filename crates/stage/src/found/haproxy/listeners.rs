@@ -35,15 +35,19 @@ pub(super) fn find(sections: &[Section], found: &mut Found) {
         .filter(is_listening)
         .find(|it| !it.is_http() && !it.binds.is_empty());
     if let Some(section) = tcp {
-        let line = section.mode_place.line;
-        let place = match line {
-            0 => section.binds[0].place.clone(),
-            _ => section.mode_place.clone(),
+        let (place, what) = match &section.mode_place {
+            Some(place) => (
+                place,
+                "it balances TCP (`mode tcp`) and knows nothing of HTTP",
+            ),
+            None => (
+                &section.binds[0].place,
+                "no `mode` is said, so it balances TCP and knows nothing of HTTP",
+            ),
         };
-        let what = "it balances TCP (`mode tcp`) and knows nothing of HTTP";
         let hint = "bakeoff asks over HTTP: measure a frontend with `mode http`, or what is behind \
                     this one by its URL";
-        add(&mut found.problems, problem(place, what, hint));
+        add(&mut found.problems, problem(place.clone(), what, hint));
         return;
     }
     // What has no listener at all is refused by HAProxy itself.

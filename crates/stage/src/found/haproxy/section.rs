@@ -63,8 +63,8 @@ pub(super) struct Section {
     pub(super) kind: Kind,
     /// `http`, `tcp` or another mode.
     pub(super) mode: String,
-    /// Where the mode is said; the section where it is not.
-    pub(super) mode_place: Place,
+    /// Where the mode is said; TCP is that of sections that say none.
+    pub(super) mode_place: Option<Place>,
     pub(super) binds: Vec<Bind>,
     /// Conditions on the way to a backend.
     pub(super) uses: Vec<Use>,
@@ -90,7 +90,7 @@ impl Section {
         let mut section = Self {
             kind,
             mode,
-            mode_place: of_defaults.map_or_else(|| place.clone(), |it| it.mode_place.clone()),
+            mode_place: of_defaults.and_then(|it| it.mode_place.clone()),
             binds: Vec::new(),
             uses: Vec::new(),
             tests: BTreeMap::new(),
@@ -125,7 +125,7 @@ impl Section {
         match word(0) {
             "mode" => {
                 self.mode = word(1).to_owned();
-                self.mode_place = place.clone();
+                self.mode_place = Some(place.clone());
             }
             "bind" => self.bind(word(1), words.get(2..).unwrap_or_default(), place),
             "acl" => self.test(words),

@@ -109,7 +109,11 @@ fn a_balancer_of_tcp_is_a_problem_with_its_line() {
     assert_eq!(found.upstreams[0].kind, UpstreamKind::Tcp);
     // The mode is that of the defaults, which is TCP.
     let found = of("defaults\n timeout client 1s\nfrontend k8s\n bind :6443\n default_backend b\n");
-    assert_eq!(found.problems.len(), 1);
+    let [problem] = &found.problems[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!(problem.place.line, 4);
+    assert!(problem.what.starts_with("no `mode` is said"));
     let found = of(&format!(
         "{HTTP}frontend a\n bind :80\n default_backend b\n"
     ));
