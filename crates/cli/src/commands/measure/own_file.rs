@@ -1,5 +1,6 @@
 //! A configuration file that somebody names on the command line: whose it is and what it contains.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::Protocol;
@@ -48,6 +49,13 @@ pub(super) fn read(
     if let Some(services) = compose(&path, &text) {
         return Err(exit::usage(of_compose(&path, &services)));
     }
+    if is_caddy_json(&text) {
+        return Err(exit::usage(format!(
+            "{shown} is in Caddy's JSON, and only Caddyfiles are read; add \
+             --start 'caddy run --config {}' to start it yourself",
+            shell_path(&path)
+        )));
+    }
     let mut names = match said {
         Some(said) if said.of_one => Vec::new(),
         _ => servers.recognise(&path, &text).servers,
@@ -86,6 +94,12 @@ pub(super) fn read(
         path,
         found: found_in,
     })
+}
+
+/// Whether a text is Caddy's own form of a configuration, an object with `apps`.
+fn is_caddy_json(text: &str) -> bool {
+    let object: Option<BTreeMap<String, serde::de::IgnoredAny>> = serde_json::from_str(text).ok();
+    object.is_some_and(|it| it.contains_key("apps"))
 }
 
 /// The services of a compose file; `None` for any other file, and none.
@@ -150,4 +164,21 @@ pub(super) fn protocol_of_all<'f>(
         Protocol::H3,
     ];
     wanted.chain(usual).find(|protocol| has_all(*protocol))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_of_caddy_is_told_from_other_files() {
+        for (text, expected) in [
+            ("{\"apps\": {\"http\": {}}}", true),
+            ("\n{\n  \"admin\": {},\n  \"apps\": {}\n}\n", true),
+            ("{\"static_resources\": {}}", false),
+            ("{\n\tadmin off\n}\n:80 {\n\trespond apps\n}\n", false),
+        ] {
+            assert_eq!(is_caddy_json(text), expected, "{text}");
+        }
+    }
 }
