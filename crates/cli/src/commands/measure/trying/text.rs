@@ -11,6 +11,8 @@ use crate::flags::TryFlags;
 
 /// Things of one kind, and lines of a server's message, that are shown.
 pub(super) const LINES_MAX: usize = 12;
+/// Letters of a change that are shown: some put many lines before the first.
+const CHANGE_LETTERS_MAX: usize = 1000;
 /// Headers that say how an answer came about.
 pub(super) const HEADERS: [&str; 8] = [
     "content-type",
@@ -236,7 +238,11 @@ fn changes(text: &mut String, one: &Tried, redaction: &Redaction) {
         let line = main
             .and_then(|main| line.strip_prefix(&main).map(str::to_owned))
             .unwrap_or(line);
-        row(text, "", &line);
+        let (shown, rest) = match line.char_indices().nth(CHANGE_LETTERS_MAX) {
+            Some((at, _)) => (&line[..at], " ... (--format json has all of it)"),
+            None => (line.as_str(), ""),
+        };
+        row(text, "", &format!("{shown}{rest}"));
     }
 }
 
