@@ -17,8 +17,13 @@ const REDIRECTS_MAX: usize = 5;
 
 /// Reads the files of one configuration, the main one first.
 pub(super) fn read(files: &[Text<'_>]) -> Found {
-    let tree = tree::of(files);
+    let (tree, circle) = tree::of(files);
     let mut found = Found::default();
+    found.problems.extend(circle.map(|place| Problem {
+        place,
+        what: "it takes itself in, and nginx would not end".to_owned(),
+        hint: "remove this `include`, or name the files that are meant".to_owned(),
+    }));
     walk(&tree, &mut |node| note(&mut found, node));
     let sites = sites(&tree);
     for site in &sites {
@@ -71,7 +76,7 @@ pub(crate) struct Routes(Vec<Node>);
 impl Routes {
     /// Reads the files of one configuration, the main one first.
     pub(crate) fn of(files: &[Text<'_>]) -> Self {
-        Self(tree::of(files))
+        Self(tree::of(files).0)
     }
 
     /// The ways of requests for `paths` to the site `host`, over TLS or not; none where there are
@@ -135,6 +140,15 @@ fn note(found: &mut Found, node: &Node) {
             return add(&mut found.certificates, node.named());
         }
         "load_module" => return add(&mut found.modules, node.named()),
+        "listen" if node.value().contains("${") => {
+            let variable = node.value();
+            return found.problems.push(Problem {
+                place: node.place.clone(),
+                what: format!("`{variable}` is no address: it is a template, for `envsubst`"),
+                hint: "give the file that comes of it, as `envsubst < TEMPLATE > site.conf` does"
+                    .to_owned(),
+            });
+        }
         "upstream" if node.is_block => {
             for server in node.inner.iter().filter(|it| it.name() == "server") {
                 note_upstream(found, UpstreamKind::Http, server);

@@ -201,6 +201,14 @@ fn what_nobody_answers_is_a_problem_with_its_line() {
     assert!(problem.what.contains("uwsgi"), "{}", problem.what);
     let found = super::tests::found("server { listen unix:/run/a.sock; root /srv; }");
     assert!(found.problems[0].what.contains("file system"));
+    let found = super::tests::found("server {\n listen ${NGINX_PORT}; root /srv; }");
+    assert_eq!(found.problems[0].place.line, 3);
+    assert!(found.problems[0].what.contains("envsubst"));
+    let path = Path::new("/etc/nginx/nginx.conf");
+    let text = "http {\n include nginx.conf;\n server { listen 80; root /srv; } }";
+    let found = read(&[Text { path, text }]);
+    assert_eq!(found.problems[0].place.line, 2);
+    assert!(found.problems[0].what.starts_with("it takes itself in"));
 }
 
 #[test]

@@ -62,11 +62,11 @@ pub(super) fn walk<'n>(nodes: &'n [Node], each: &mut dyn FnMut(&'n Node)) {
     }
 }
 
-/// The whole tree of `files`, the main one first. What none of them takes in by a path that can
-/// be followed here is read as if `http` did.
-pub(super) fn of(files: &[Text<'_>]) -> Vec<Node> {
+/// The whole tree of `files`, the main one first, and where one takes itself in, if one does. What
+/// none of them takes in by a path that can be followed here is read as if `http` did.
+pub(super) fn of(files: &[Text<'_>]) -> (Vec<Node>, Option<Place>) {
     let Some(main) = files.first() else {
-        return Vec::new();
+        return (Vec::new(), None);
     };
     let parsed = files
         .iter()
@@ -77,6 +77,8 @@ pub(super) fn of(files: &[Text<'_>]) -> Vec<Node> {
         parsed,
         base: main.path.parent().unwrap_or(Path::new("/")),
         taken: BTreeSet::from([0]),
+        open: BTreeSet::new(),
+        circle: None,
         left: NODES_MAX,
     };
     let mut nodes = tree.nodes(0, DEPTH_MAX);
@@ -89,7 +91,7 @@ pub(super) fn of(files: &[Text<'_>]) -> Vec<Node> {
     if let Some(http) = nodes.iter_mut().find(|node| node.name() == "http") {
         http.inner.extend(others);
     }
-    nodes
+    (nodes, tree.circle)
 }
 
 struct Tree<'a> {
@@ -97,6 +99,9 @@ struct Tree<'a> {
     parsed: Vec<Vec<Statement>>,
     base: &'a Path,
     taken: BTreeSet<usize>,
+    /// Those within which a statement stands.
+    open: BTreeSet<usize>,
+    circle: Option<Place>,
     left: usize,
 }
 
@@ -104,7 +109,9 @@ impl Tree<'_> {
     fn nodes(&mut self, file: usize, depth: usize) -> Vec<Node> {
         self.taken.insert(file);
         let statements = std::mem::take(&mut self.parsed[file]);
+        self.open.insert(file);
         let nodes = self.expanded(&statements, file, depth);
+        self.open.remove(&file);
         self.parsed[file] = statements;
         nodes
     }
@@ -120,10 +127,14 @@ impl Tree<'_> {
                 "include" if depth > 0 => self.taken_in(statement.value()),
                 _ => Vec::new(),
             };
-            for other in taken_in {
-                nodes.extend(self.nodes(other, depth - 1));
-            }
             let place = self.files[file].place(statement.line);
+            for other in taken_in {
+                if self.open.contains(&other) {
+                    self.circle.get_or_insert_with(|| place.clone());
+                } else {
+                    nodes.extend(self.nodes(other, depth - 1));
+                }
+            }
             nodes.push(Node {
                 words: statement.words.clone(),
                 place,
