@@ -69,6 +69,8 @@ pub enum ListenerKind {
     Redirect,
     /// It passes bytes on and knows nothing of HTTP.
     Tcp,
+    /// It refuses all requests, as for names that no other site has.
+    Refusing,
     /// Counters and administration, beside what is measured.
     Aside,
 }
@@ -171,6 +173,9 @@ pub struct Found {
     pub path: Option<String>,
     /// Paths that it says something of and probably answers, the best first.
     pub paths: Vec<String>,
+    /// What forbids requests from this machine for `/`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forbids: Option<Named>,
     /// Why it cannot be measured.
     pub problems: Vec<Problem>,
 }

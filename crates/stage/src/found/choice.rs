@@ -16,8 +16,8 @@ const PREFERRED: [Protocol; 5] = [
     Protocol::H3,
 ];
 
-/// The end of the reason why another path is asked.
-const NOTHING_AT_ROOT: &str = ", because it has nothing at /";
+/// The begin of the reason why another path is asked.
+const ASKED_FOR: &str = "it is asked for ";
 
 impl Found {
     /// Protocols that it answers requests over.
@@ -28,21 +28,30 @@ impl Found {
 
     /// What to ask, over `protocol` if that is settled already.
     pub fn choice(&self, protocol: Option<Protocol>) -> Choice {
+        self.choice_of(protocol, None)
+    }
+
+    /// The same of the site that answers to a name, if there is one.
+    pub fn choice_of(&self, protocol: Option<Protocol>, host: Option<&str>) -> Choice {
         let speaks = |listener: &&Listener| {
             protocol.is_none_or(|protocol| listener.protocols.contains(&protocol))
         };
-        let path = self.path.clone().unwrap_or_else(|| "/".to_owned());
         let mut choice = Choice {
             protocol: protocol.unwrap_or_default(),
             host: None,
-            path,
+            path: "/".to_owned(),
             port: None,
             reasons: Vec::new(),
         };
         // Beside datagrams there is mostly what answers over TCP.
         let is_usual = |listener: &&Listener| listener.protocols != [Protocol::H3];
         let usual = self.answering().filter(is_usual).find(speaks);
-        let Some(listener) = usual.or_else(|| self.answering().find(speaks)) else {
+        let usual = usual.or_else(|| self.answering().find(speaks));
+        let named = host.and_then(|host| self.named(host, speaks));
+        if named.is_none_or(|it| usual == Some(it)) {
+            choice.path = self.path.clone().unwrap_or(choice.path);
+        }
+        let Some(listener) = named.or(usual) else {
             return choice;
         };
         if protocol.is_none() {
@@ -50,34 +59,46 @@ impl Found {
             choice.protocol = PREFERRED.iter().find(speaks).copied().unwrap_or_default();
         }
         choice.port = listener.port;
-        choice.host = listener.hosts.iter().find_map(|host| asked_as(host));
-        choice.reasons = self.reasons(listener, &choice);
+        choice.host = match named {
+            Some(_) => host.map(str::to_owned),
+            None => listener.hosts.iter().find_map(|host| asked_as(host)),
+        };
+        choice.reasons = self.reasons(listener, &choice, named.is_some());
         choice
     }
 
     /// The listener that answers these requests.
     pub(crate) fn listener(&self, protocol: Protocol, host: Option<&str>) -> Option<&Listener> {
         let speaks = |listener: &&Listener| listener.protocols.contains(&protocol);
-        let serves = |listener: &&Listener| {
-            let asked = |name: &String| Some(name.as_str()) == host;
-            listener
-                .hosts
-                .iter()
-                .filter_map(|host| asked_as(host))
-                .any(|name| asked(&name))
-        };
-        let mut speaking = self.answering().filter(speaks);
-        let exact = speaking.clone().find(serves);
-        exact.or_else(|| speaking.next())
+        let named = host.and_then(|host| self.named(host, speaks));
+        named.or_else(|| self.answering().find(speaks))
     }
 
-    /// Listeners that answer requests where somebody can ask.
+    /// The listener of this kind that a site of this name has, best one that answers.
+    fn named(&self, host: &str, is_kind: impl Fn(&&Listener) -> bool) -> Option<&Listener> {
+        let is_this = |it: &&Listener| is_kind(it) && it.hosts.iter().any(|of| serves(of, host));
+        let is_asked = |it: &&Listener| it.kind != ListenerKind::Tcp && it.port.is_some();
+        let all = || self.listeners.iter().filter(is_asked);
+        self.answering()
+            .find(is_this)
+            .or_else(|| all().find(is_this))
+    }
+
+    /// Listeners that answer requests where somebody can ask; those that refuse all, where there
+    /// are no others.
     fn answering(&self) -> impl Iterator<Item = &Listener> + Clone {
-        let listeners = self.listeners.iter();
-        listeners.filter(|it| it.kind == ListenerKind::Http && it.port.is_some())
+        let of = |kind| {
+            let listeners = self.listeners.iter();
+            listeners.filter(move |it| it.kind == kind && it.port.is_some())
+        };
+        let kind = match of(ListenerKind::Http).next() {
+            Some(_) => ListenerKind::Http,
+            None => ListenerKind::Refusing,
+        };
+        of(kind)
     }
 
-    fn reasons(&self, listener: &Listener, choice: &Choice) -> Vec<String> {
+    fn reasons(&self, listener: &Listener, choice: &Choice, is_said: bool) -> Vec<String> {
         let mut reasons = Vec::new();
         let mut others = self.listeners.iter();
         let redirect = others.find(|it| it.kind == ListenerKind::Redirect);
@@ -91,6 +112,7 @@ impl Found {
         }
         if let Some(host) = &choice.host
             && *host != "localhost"
+            && !is_said
         {
             let of = match listener.hosts.len() {
                 1 => "the name of its site".to_owned(),
@@ -100,7 +122,11 @@ impl Found {
         }
         if choice.path != "/" {
             let path = &choice.path;
-            reasons.push(format!("it is asked for {path}{NOTHING_AT_ROOT}"));
+            let why = match self.forbids {
+                Some(_) => "it forbids / to this machine",
+                None => "it has nothing at /",
+            };
+            reasons.push(format!("{ASKED_FOR}{path}, because {why}"));
         }
         reasons
     }
@@ -111,12 +137,18 @@ impl Choice {
     pub fn take_other(&mut self, path: &str) {
         let was = std::mem::replace(&mut self.path, path.to_owned());
         let path = &self.path;
-        self.reasons
-            .retain(|reason| !reason.ends_with(NOTHING_AT_ROOT));
+        self.reasons.retain(|reason| !reason.starts_with(ASKED_FOR));
         self.reasons.push(format!(
-            "it is asked for {path}, because it has nothing at {was}"
+            "{ASKED_FOR}{path}, because it has nothing at {was}"
         ));
     }
+}
+
+/// Whether a site of this pattern answers to a name.
+fn serves(pattern: &str, host: &str) -> bool {
+    let rest = pattern.strip_prefix('*').unwrap_or(pattern);
+    let is_end = rest.starts_with('.') && host.ends_with(rest);
+    is_end || asked_as(pattern).as_deref() == Some(host)
 }
 
 /// A name that a site of this pattern answers; `None` where it says nothing about names.
@@ -195,6 +227,34 @@ mod tests {
         );
         assert_eq!(port(&site, H1, Some("b.test")), Some(9090));
         assert_eq!(found(Vec::new()).choice(None).path, "/");
+    }
+
+    #[test]
+    fn a_name_chooses_the_site_whatever_it_is_there_for() {
+        use Protocol::{H1, H1Tls};
+        let mut site = found(vec![
+            listener(ListenerKind::Http, 80, &[H1], &["a.test"]),
+            listener(ListenerKind::Refusing, 81, &[H1], &["b.test"]),
+            listener(ListenerKind::Http, 443, &[H1Tls], &["*.c.test"]),
+        ]);
+        site.path = Some("/page".to_owned());
+        let asked = |protocol, host| {
+            let choice = site.choice_of(protocol, host);
+            (choice.port, choice.host.unwrap(), choice.path)
+        };
+        let row = |port, host: &str, path: &str| (Some(port), host.to_owned(), path.to_owned());
+        assert_eq!(asked(None, None), row(80, "a.test", "/page"));
+        assert_eq!(asked(None, Some("a.test")), row(80, "a.test", "/page"));
+        assert_eq!(asked(None, Some("b.test")), row(81, "b.test", "/"));
+        assert_eq!(asked(None, Some("x.c.test")), row(443, "x.c.test", "/"));
+        assert_eq!(
+            asked(Some(H1), Some("x.c.test")),
+            row(80, "a.test", "/page")
+        );
+        assert_eq!(port(&site, H1, Some("b.test")), Some(81));
+        site.listeners
+            .retain(|it| it.kind == ListenerKind::Refusing);
+        assert_eq!(site.choice(Some(H1)).port, Some(81));
     }
 
     #[test]

@@ -43,17 +43,19 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
         };
         add(&mut found.listeners, listener);
     }
-    let mut answering = sites
-        .iter()
-        .filter(|site| site.kind() == ListenerKind::Http);
-    if let Some(site) = answering.find(|site| site.is_reachable()) {
+    let is_usual = |site: &&Block<'_>| site.kind() == ListenerKind::Http;
+    let usual = sites.iter().find(|it| is_usual(it) && it.is_reachable());
+    let refusing = || sites.iter().find(|it| it.kind() == ListenerKind::Refusing);
+    if let Some(site) = usual {
         let path = site.path();
         found.paths = site.other_paths();
         found.problems.extend(problem(&site.site(), &path));
         found.path = Some(path).filter(|path| path != "/");
-    } else if sites.iter().any(|site| site.kind() == ListenerKind::Http) {
+    } else if sites.iter().any(|site| is_usual(&site)) {
         found.problems.extend(out_of_reach(&sites));
     }
+    let asked = usual.or_else(refusing).map(Block::site);
+    found.forbids = asked.and_then(|site| Some(site.forbidden("/")?.whole()));
     found
 }
 
@@ -311,13 +313,16 @@ impl<'n> Block<'n> {
         if self.rejects_handshakes() && listens_at_all && listens.all(|it| self.is_secure(it)) {
             return ListenerKind::Aside;
         }
-        match self.site().way("/") {
+        let site = self.site();
+        let mut locations = self.node.inner.iter();
+        match site.way("/") {
             Way::Redirect(target) if is_elsewhere(&target) => ListenerKind::Redirect,
             Way::Aside => ListenerKind::Aside,
-            Way::Status(status) if status >= 400 && self.other_paths().is_empty() => {
+            _ if !site.refuses_all() => ListenerKind::Http,
+            _ if locations.any(|it| first(&it.inner, "stub_status").is_some()) => {
                 ListenerKind::Aside
             }
-            _ => ListenerKind::Http,
+            _ => ListenerKind::Refusing,
         }
     }
 
@@ -331,7 +336,9 @@ impl<'n> Block<'n> {
                     path = target;
                 }
                 Way::Nowhere | Way::Status(400..) => {
-                    return self.other_paths().into_iter().next().unwrap_or(path);
+                    let other = self.other_paths().into_iter().next();
+                    let page = || matches!(site.way(way::PAGE), Way::File(_)).then_some(way::PAGE);
+                    return other.or_else(|| Some(page()?.to_owned())).unwrap_or(path);
                 }
                 _ => return path,
             }
@@ -348,12 +355,8 @@ impl<'n> Block<'n> {
             .inner
             .iter()
             .filter(|node| node.name() == "location");
-        let paths = locations.filter_map(|node| match node.values() {
-            [path] => Some(path),
-            [sign, path] if sign == "=" || sign == "^~" => Some(path),
-            _ => None,
-        });
-        let paths = paths.filter(|path| path.starts_with('/') && path.as_str() != "/");
+        let paths = locations.filter_map(way::path);
+        let paths = paths.filter(|path| *path != "/");
         let (mut passed_on, mut files) = (Vec::new(), Vec::new());
         for path in paths {
             match site.way(path) {
@@ -361,8 +364,8 @@ impl<'n> Block<'n> {
                     kind: UpstreamKind::Http | UpstreamKind::FastCgi,
                     ..
                 }
-                | Way::Status(200..=299) => add(&mut passed_on, path.clone()),
-                Way::File(_) => add(&mut files, path.clone()),
+                | Way::Status(200..=299) => add(&mut passed_on, path.to_owned()),
+                Way::File(_) => add(&mut files, path.to_owned()),
                 _ => {}
             }
         }

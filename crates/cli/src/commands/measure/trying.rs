@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use bakeoff_conduct::{Contestant, start_for_debugging};
 use bakeoff_plan::{Plan, Protocol, Request, Workload};
-use bakeoff_record::{AnswerCheck, ConfigChange};
+use bakeoff_record::{AnswerCheck, ConfigChange, OwnLimits, ServerFacts};
 use bakeoff_report::Redaction;
 use bakeoff_stage::{Choice, FileFound, Stage, StageError, Surroundings, without_trial_folders};
 
@@ -211,10 +211,10 @@ impl Asking<'_> {
 
     fn choice(&self, file: &OwnFile) -> Choice {
         let own = file.found.protocols();
-        let protocol = self
-            .protocol
-            .filter(|it| own.contains(it.name()) || self.flags.protocol.is_some());
-        let mut choice = file.found.choice(protocol);
+        let host = self.flags.host.as_deref();
+        let fits = |it: &Protocol| host.is_none() && own.contains(it.name());
+        let protocol = self.flags.protocol.or(self.protocol.filter(fits));
+        let mut choice = file.found.choice_of(protocol, host);
         if let Some(host) = &self.flags.host {
             choice.host = Some(host.clone());
         }
@@ -252,7 +252,8 @@ impl Asking<'_> {
             Err(error) if is_before_start(&error) => return End::Refused(of_stage(&error)),
             Err(error) => return End::Silent(of_stage(&error)),
         };
-        one.changes = shown(&up.server.facts().config_changes);
+        let facts = up.server.facts();
+        one.changes = shown(&facts.config_changes);
         let answer = self.answer(&up, one, file, workload);
         let _ = up.server.stop();
         if let Some(origin) = up.origin {
@@ -260,10 +261,13 @@ impl Asking<'_> {
         }
         match answer {
             Err(error) => End::Silent(of_stage(&error)),
-            Ok(check) => match hint(&check, file) {
-                None => End::Answered(check),
-                Some(hint) => End::Wrong(check, hint),
-            },
+            Ok(check) => {
+                let named = said_by(check.status, choice, file, &facts);
+                match named.or_else(|| hint(&check, file)) {
+                    None => End::Answered(check),
+                    Some(hint) => End::Wrong(check, hint),
+                }
+            }
         }
     }
 
@@ -397,6 +401,37 @@ fn of_stage(error: &StageError) -> String {
 /// Whether an answer says that the path is none of the site's: Caddy gives an empty page then.
 fn has_nothing(answer: &AnswerCheck) -> bool {
     matches!(answer.status, 400 | 403 | 404 | 405 | 410) || hint_of_nothing(answer).is_some()
+}
+
+/// What refused a request, where the file has a line for it.
+fn said_by(status: u16, choice: &Choice, file: &OwnFile, facts: &ServerFacts) -> Option<String> {
+    if let Some(limit) = OwnLimits::of(facts).refusing(status) {
+        return Some(format!(
+            "{limit} may limit how often it is asked: raise that limit, or ask another path with \
+             --path"
+        ));
+    }
+    let has_files = !file.found.roots.is_empty() || file.has_upstream;
+    if status == 404 && file.server == "nginx" && !has_files {
+        return Some(
+            "no `root` is set, and a trial has none of nginx's own folders: set one".to_owned(),
+        );
+    }
+    // The rules are those of the site that is asked without a word.
+    let is_this = file.found.choice(Some(choice.protocol)).port == choice.port;
+    let rule = file
+        .found
+        .forbids
+        .as_ref()
+        .filter(|_| status == 403 && is_this)?;
+    let name = rule.place.file.file_name().unwrap_or_default().display();
+    Some(format!(
+        "`{}` ({name}:{}) forbids it to this machine: allow 127.0.0.1 there, or ask another path \
+         with --path{}",
+        rule.text,
+        rule.place.line,
+        other_paths(&file.found)
+    ))
 }
 
 /// What an answer that is none to measure suggests; `None` for one that is. Only a file that asks

@@ -87,6 +87,18 @@ fn applications_are_asked_for_what_is_no_file() {
         "205",
     );
     check("location / { deny all; }", "/", "403");
+    check(
+        "deny 10.0.0.1; location / { root /a; }",
+        "/",
+        "file /index.html",
+    );
+    check(
+        "deny all; location / { allow all; }",
+        "/",
+        "file /index.html",
+    );
+    check("try_files $uri =404;", "/a.css", "file /a.css");
+    check("try_files $uri =404;", "/", "404");
     check("location /status { stub_status; }", "/status", "aside");
     check("rewrite ^/(.*)$ /$1 last;", "/", "file /index.html");
 }
@@ -177,7 +189,7 @@ fn listeners_have_their_address_protocols_and_names() {
             "unix:/run/a.sock None h1+h2c Http",
             "* Some(443) h3 Http",
             "localhost Some(80) h1+h2c Http",
-            "* Some(8080) h1 Aside",
+            "* Some(8080) h1 Refusing",
         ]
     );
     assert!(found.listeners.iter().all(|it| it.hosts.is_empty()));
@@ -191,6 +203,49 @@ fn a_path_that_answers_is_found_where_the_root_does_not() {
     assert_eq!(path(moved).as_deref(), Some("/ui/"));
     let api = "location / { return 404; } location /api/ { proxy_pass http://a; }";
     assert_eq!(path(api).as_deref(), Some("/api/"));
+    let pattern = "location ~ ^/v1/(a|b)? { proxy_pass http://a; } location / { return 404; }";
+    assert_eq!(path(pattern).as_deref(), Some("/v1/"));
+    let files = "root /srv; location / { try_files $uri =404; }";
+    assert_eq!(path(files).as_deref(), Some("/index.html"));
+}
+
+#[test]
+fn a_site_is_aside_only_where_it_counts_or_rejects_handshakes() {
+    use ListenerKind::{Aside, Http, Refusing};
+    for (server, kind) in [
+        ("root /srv; location / { try_files $uri =404; }", Http),
+        (
+            "location / { return 404; } location ~ ^/v1/ { proxy_pass http://a; }",
+            Http,
+        ),
+        (
+            "location / { return 404; } location ~ \\.php$ { fastcgi_pass a; }",
+            Http,
+        ),
+        ("location = / { return 403; } root /srv;", Http),
+        ("allow 127.0.0.1; deny all; root /srv;", Http),
+        (
+            "location / { return 404; } location ~ ^/s { stub_status; }",
+            Aside,
+        ),
+        (
+            "location / { stub_status; allow 127.0.0.1; deny all; }",
+            Aside,
+        ),
+        ("return 403;", Refusing),
+        ("location / { return 404; }", Refusing),
+        ("allow 10.0.0.0/8; deny all; root /srv;", Refusing),
+        ("return 200 ok;", Http),
+    ] {
+        let found = found(&format!("server {{ listen 80; {server} }}"));
+        assert_eq!(found.listeners[0].kind, kind, "{server}");
+        assert_eq!(found.choice(None).port.is_some(), kind != Aside, "{server}");
+        let forbids = found.forbids.map(|it| (it.text, it.place.line));
+        let expected = server
+            .contains("allow 10")
+            .then(|| ("deny all".to_owned(), 2));
+        assert_eq!(forbids, expected, "{server}");
+    }
 }
 
 #[test]

@@ -40,6 +40,14 @@ impl Node {
         self.values().iter().any(|it| it == value)
     }
 
+    /// Its words, and where it stands.
+    pub(super) fn whole(&self) -> Named {
+        Named {
+            text: self.words.join(" "),
+            place: self.place.clone(),
+        }
+    }
+
     /// Its first value, and where it stands.
     pub(super) fn named(&self) -> Named {
         Named {

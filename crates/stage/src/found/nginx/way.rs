@@ -13,6 +13,8 @@ use super::tree::{Node, first};
 const STEPS_MAX: usize = 10;
 /// Longest path that a rewrite may make.
 const TARGET_BYTES_MAX: usize = 64 << 10;
+/// A page that a site may have.
+pub(super) const PAGE: &str = "/index.html";
 
 /// Where a request comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,10 +81,7 @@ impl Site<'_> {
         if is_asked && first(inner, "internal").is_some() {
             return Way::Status(404);
         }
-        if inner
-            .iter()
-            .any(|node| node.name() == "deny" && node.value() == "all")
-        {
+        if self.forbidding(within).is_some() {
             return Way::Status(403);
         }
         let scope = if inner.is_empty() { self.server } else { inner };
@@ -122,11 +121,46 @@ impl Site<'_> {
         }
     }
 
+    /// What forbids requests from this machine in the innermost of these locations: the first rule
+    /// that fits, of the innermost rules that there are.
+    pub(super) fn forbidding<'s>(&'s self, within: &[&'s Node]) -> Option<&'s Node> {
+        let is_rule = |node: &&Node| matches!(node.name(), "allow" | "deny");
+        let mut scopes = self.scopes(within);
+        let scope = scopes.find(|scope| scope.iter().any(|node| is_rule(&node)))?;
+        let fits = |node: &&Node| {
+            let from = node.value();
+            from == "all" || from.starts_with("127.") || from.starts_with("0.0.0.0/")
+        };
+        let first = scope.iter().filter(is_rule).find(fits)?;
+        (first.name() == "deny").then_some(first)
+    }
+
+    /// What forbids requests for `path` from this machine.
+    pub(super) fn forbidden(&self, path: &str) -> Option<&Node> {
+        let location = location(self.server, path);
+        self.forbidding(location.as_slice())
+    }
+
+    /// Whether it answers nothing but errors, whatever is asked.
+    pub(super) fn refuses_all(&self) -> bool {
+        let refuses = |way| matches!(way, Way::Status(400..) | Way::Aside);
+        if let Some(said) = first(self.server, "return") {
+            return refuses(returned(said.values()));
+        }
+        let mut locations = self.server.iter().filter(|node| node.name() == "location");
+        ["/", PAGE].iter().all(|path| refuses(self.way(path)))
+            && locations.all(|it| refuses(self.content(&[it], PAGE, STEPS_MAX)))
+    }
+
+    /// The statements around a request, the innermost first.
+    fn scopes<'s>(&'s self, within: &[&'s Node]) -> impl Iterator<Item = &'s [Node]> {
+        let locations = within.iter().rev().map(|it| it.inner.as_slice());
+        locations.chain([self.server, self.http])
+    }
+
     /// What is said closest to the innermost of these locations.
     fn said<'s>(&'s self, within: &[&'s Node], name: &str) -> Option<&'s Node> {
-        let locations = within.iter().rev().map(|it| it.inner.as_slice());
-        let mut scopes = locations.chain([self.server, self.http]);
-        scopes.find_map(|scope| first(scope, name))
+        self.scopes(within).find_map(|scope| first(scope, name))
     }
 
     /// The file of a folder: a script, if the list has one that an upstream runs.
@@ -165,8 +199,9 @@ impl Site<'_> {
             if is_folder && path.ends_with('/') && file.starts_with("$uri") {
                 return Some(self.handled(within, path, left));
             }
-            // What the way has led to so far is made for the trial, and so is a script.
-            let is_made = left < STEPS_MAX || path.ends_with(".php");
+            // What the way has led to so far is made for the trial, and so is a script, and what
+            // is a file or nothing.
+            let is_made = left < STEPS_MAX || path.ends_with(".php") || last.starts_with('=');
             let is_itself = matches!(
                 file.as_str(),
                 "$uri" | "$fastcgi_script_name" | "$document_uri" | "$request_filename"
@@ -308,6 +343,24 @@ fn location<'n>(nodes: &'n [Node], path: &str) -> Option<&'n Node> {
     locations()
         .find(is_like)
         .or(longest.map(|(_, _, node)| node))
+}
+
+/// A path that a location is for: the begin of a pattern, up to what is no letter of its own.
+pub(super) fn path(location: &Node) -> Option<&str> {
+    let path = match form(location) {
+        Form::Exact(path) | Form::Prefix(path, _) => path,
+        Form::Pattern(pattern, _) => {
+            let path = pattern.strip_prefix('^')?;
+            let is_plain =
+                |letter: char| letter.is_ascii_alphanumeric() || "/-_~%".contains(letter);
+            let end = path.find(|letter| !is_plain(letter)).unwrap_or(path.len());
+            // What may be missing is no part of it.
+            let is_optional = path[end..].starts_with(['?', '*', '{']);
+            &path[..end - usize::from(is_optional && end > 0)]
+        }
+        Form::Named => return None,
+    };
+    Some(path).filter(|path| path.starts_with('/'))
 }
 
 /// What a location is for.

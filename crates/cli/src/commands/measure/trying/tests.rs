@@ -67,6 +67,7 @@ fn found() -> FileFound {
         placeholders: vec![named("$DOMAIN", 2)],
         path: None,
         paths: Vec::new(),
+        forbids: None,
         problems: Vec::new(),
     }
 }

@@ -178,6 +178,7 @@ fn listener(listener: &Listener) -> String {
         ListenerKind::Http => protocols.join(" "),
         ListenerKind::Redirect => "redirects to https".to_owned(),
         ListenerKind::Tcp => "passes TCP on".to_owned(),
+        ListenerKind::Refusing => format!("{}, and refuses all", protocols.join(" ")),
         ListenerKind::Aside => "counters or administration".to_owned(),
     };
     let hosts = match listener.hosts.as_slice() {
