@@ -133,14 +133,18 @@ impl Found {
 }
 
 impl Choice {
+    /// Asks for a path that somebody names.
+    pub fn ask_for(&mut self, path: &str) {
+        path.clone_into(&mut self.path);
+        self.reasons.retain(|reason| !reason.starts_with(ASKED_FOR));
+    }
+
     /// Asks for another path, as there is nothing at this one.
     pub fn take_other(&mut self, path: &str) {
-        let was = std::mem::replace(&mut self.path, path.to_owned());
-        let path = &self.path;
-        self.reasons.retain(|reason| !reason.starts_with(ASKED_FOR));
-        self.reasons.push(format!(
-            "{ASKED_FOR}{path}, because it has nothing at {was}"
-        ));
+        let was = self.path.clone();
+        self.ask_for(path);
+        let reason = format!("{ASKED_FOR}{path}, because it has nothing at {was}");
+        self.reasons.push(reason);
     }
 }
 

@@ -219,7 +219,7 @@ impl Asking<'_> {
             choice.host = Some(host.clone());
         }
         if let Some(path) = &self.flags.path {
-            choice.path.clone_from(path);
+            choice.ask_for(path);
         }
         choice
     }
