@@ -47,8 +47,20 @@ pub fn read_regular(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// Those of [`read_regular`], and what is not UTF-8.
 pub fn read_regular_text(path: &Path, bytes_max: u64) -> io::Result<String> {
-    String::from_utf8(read_regular(path, bytes_max)?).map_err(|_| {
-        let problem = "it is not text in UTF-8";
+    text_of(read_regular(path, bytes_max)?)
+}
+
+/// Bytes as text.
+///
+/// # Errors
+/// What is not UTF-8, with its line.
+pub fn text_of(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let problem = format!(
+            "it is not text in UTF-8: see line {line}; `iconv -f latin1 -t utf-8` converts Latin-1"
+        );
         io::Error::new(io::ErrorKind::InvalidData, problem)
     })
 }
@@ -105,7 +117,7 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("file"), "four").unwrap();
         symlink(at("file"), at("link")).unwrap();
-        std::fs::write(at("noise"), [0xff]).unwrap();
+        std::fs::write(at("noise"), b"a\nb\xff").unwrap();
         let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
         rustix::fs::mknodat(rustix::fs::CWD, at("fifo"), kind, mode, 0).unwrap();
         let _listener = UnixListener::bind(at("socket")).unwrap();
@@ -113,7 +125,11 @@ mod tests {
         assert_eq!(read_regular_text(&at("link"), 4).unwrap(), "four");
         for (path, bytes_max, problem) in [
             (at("file"), 3, "it is longer than 3 bytes"),
-            (at("noise"), 9, "it is not text in UTF-8"),
+            (
+                at("noise"),
+                9,
+                "it is not text in UTF-8: see line 2; `iconv -f latin1 -t utf-8` converts Latin-1",
+            ),
             (at("fifo"), 9, "it is a fifo; expected a regular file"),
             (at("socket"), 9, "it is a socket; expected a regular file"),
             (at("."), 9, "it is a folder; expected a regular file"),

@@ -13,7 +13,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use bakeoff_record::{Step, open_regular};
+use bakeoff_record::{Step, open_regular, text_of};
 
 use super::elsewhere::Instead;
 use super::trail::Trail;
@@ -140,16 +140,8 @@ impl Reader<'_> {
             .bytes_left
             .checked_sub(length)
             .ok_or_else(|| self.too_many())?;
-        let text = match String::from_utf8(bytes) {
-            Ok(text) => text,
-            // No rule could change its lines, and the server would read them all the same.
-            Err(_) => {
-                let problem = "it is not text in UTF-8, so bakeoff cannot change what a trial must \
-                               have otherwise; convert it, such as with `iconv -f latin1 -t \
-                               utf-8`, or take it out";
-                return Err(fail(std::io::Error::other(problem)));
-            }
-        };
+        // No rule could change the lines of another text, and the server would read them.
+        let text = text_of(bytes).map_err(fail)?;
         let access = Access::of(&metadata);
         if self.files.is_empty() {
             self.begin(&path, &text, access)?;
