@@ -53,6 +53,11 @@ const ANSWERING: [&str; 9] = [
     "reverse_proxy",
 ];
 
+/// Arguments of an `import` that are looked at, and the longest.
+const ARGUMENTS_MAX: usize = 10;
+const ARGUMENT_BYTES_MAX: usize = 1000;
+/// Begin of an argument in a snippet.
+const ARGUMENT: &str = "{args[";
 /// Beginnings of variables of the environment: filled in when the file is read, and later.
 const VARIABLES: [&str; 2] = ["{$", "{env."];
 
@@ -78,6 +83,17 @@ pub(crate) fn variable(text: &str) -> Option<Variable<'_>> {
     found.find_map(|open| stand_in::variable(text, open, ":"))
 }
 
+/// An address with the argument in place of its number.
+fn with_argument(address: &str, arguments: &[String]) -> String {
+    let parts = || {
+        let (before, rest) = address.split_once(ARGUMENT)?;
+        let (number, behind) = rest.split_once("]}")?;
+        let argument = arguments.get(number.parse::<usize>().ok()?)?;
+        Some(format!("{before}{argument}{behind}"))
+    };
+    parts().unwrap_or_else(|| address.to_owned())
+}
+
 #[derive(Default)]
 struct Reader {
     found: Found,
@@ -89,6 +105,10 @@ struct Reader {
     addresses: Vec<Address>,
     /// Upstreams that were there when the innermost `reverse_proxy` began.
     upstreams_before: usize,
+    /// Lines `import`: a snippet in parentheses, and the arguments for it.
+    imports: Vec<(String, Vec<String>)>,
+    /// Upstreams that an import names, each with its snippet.
+    in_snippets: Vec<(String, Upstream)>,
 }
 
 /// Global options that say where sites listen.
@@ -248,6 +268,7 @@ impl Reader {
                 };
                 self.upstreams(rest, kind, place);
             }
+            "import" => self.note_import(rest),
             "to" => self.upstreams(rest, UpstreamKind::Http, place),
             "transport" if rest.first().is_some_and(|kind| kind == "fastcgi") => {
                 let of_proxy = self.found.upstreams.iter_mut().skip(self.upstreams_before);
@@ -312,7 +333,14 @@ impl Reader {
                 address: address.clone(),
                 place: place.clone(),
             };
-            add(&mut self.found.upstreams, upstream);
+            match self.blocks.first() {
+                Some(snippet)
+                    if address.contains(ARGUMENT) && address.len() <= ARGUMENT_BYTES_MAX =>
+                {
+                    add(&mut self.in_snippets, (snippet.clone(), upstream));
+                }
+                _ => add(&mut self.found.upstreams, upstream),
+            }
         }
     }
 
@@ -334,7 +362,35 @@ impl Reader {
         }
     }
 
+    fn note_import(&mut self, rest: &[String]) {
+        if let [name, arguments @ ..] = rest
+            && !arguments.is_empty()
+        {
+            let arguments = arguments.iter().take(ARGUMENTS_MAX);
+            let arguments = arguments.take_while(|it| it.len() <= ARGUMENT_BYTES_MAX);
+            let arguments: Vec<String> = arguments.cloned().collect();
+            add(&mut self.imports, (format!("({name})"), arguments));
+        }
+    }
+
+    /// The upstreams of snippets, as the imports of these name them.
+    fn take_imported(&mut self) {
+        for (name, upstream) in &self.in_snippets {
+            for (_, arguments) in self.imports.iter().filter(|(it, _)| it == name) {
+                let address = with_argument(&upstream.address, arguments);
+                add(
+                    &mut self.found.upstreams,
+                    Upstream {
+                        address,
+                        ..upstream.clone()
+                    },
+                );
+            }
+        }
+    }
+
     fn finish(mut self) -> Found {
+        self.take_imported();
         let options = std::mem::take(&mut self.options);
         for site in &self.sites {
             for address in &site.addresses {

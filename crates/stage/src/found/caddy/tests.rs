@@ -222,3 +222,17 @@ fn no_more_is_kept_than_a_reader_could_want() {
     let deep = "a {\n".repeat(100_000);
     let _ = of(&deep);
 }
+
+#[test]
+fn the_upstream_of_a_snippet_is_what_its_imports_name() {
+    let found = of(
+        "(proxy) {\n\treverse_proxy {args[0]} x:1\n}\na.test {\n\timport proxy localhost:9000\n}\n\
+         b.test {\n\timport proxy b:1\n}\n(other) {\n\treverse_proxy {args[0]}\n}\n",
+    );
+    let upstreams: Vec<_> = found
+        .upstreams
+        .iter()
+        .map(|it| it.address.as_str())
+        .collect();
+    assert_eq!(upstreams, ["x:1", "localhost:9000", "b:1"]);
+}
