@@ -115,7 +115,6 @@ fn what_a_file_names_is_made_in_the_box_and_nowhere_else() {
          paths:\n      /:\n        file.dir: www\n"
     );
     let file = scene.write("site/h2o.conf", &text);
-    let before = mounts();
     let tried = scene.run(&["try", "site/h2o.conf", "--format", "json"]);
     let tried = only_file(&tried.expect(0));
     assert_eq!(tried["answer"]["status"], 200, "{tried}");
@@ -136,7 +135,7 @@ fn what_a_file_names_is_made_in_the_box_and_nowhere_else() {
         let path = std::path::Path::new(folder).join(&name);
         assert!(!path.exists(), "{}", path.display());
     }
-    assert_eq!(mounts(), before);
+    assert!(!mounts().contains(&name), "{}", mounts());
 }
 
 #[test]

@@ -61,10 +61,11 @@ def note():
         file.write(json.dumps(did) + "\n")
 
 def act():
-    """What was answered last is asked last: nothing is on its way there."""
+    """Closes kept connections, which have carried two requests or more: what was answered last is
+    asked last, so nothing is on its way there."""
     global did, left
     with lock:
-        idle = [one for one in connections if one.carried > 0 and not one.closed]
+        idle = [one for one in connections if one.carried > 1 and not one.closed]
         idle.sort(key=lambda one: -one.answered)
         did = {"lost": 0, "closed": 0}
         for one in idle[:5]:

@@ -71,7 +71,8 @@ fn a_link_that_is_slower_than_its_measurement_is_measured() {
     let check = ["hosts", "check", "lab.toml", "--format", "json"];
     let found = lab.start_home(&check).finish().expect(0).json();
     let bits_per_s = found["links"][0]["bits_per_s"].as_f64().unwrap();
-    assert!((8e6..11e6).contains(&bits_per_s), "{bits_per_s}");
+    // A busy machine measures less of it, and never more.
+    assert!((4e6..11e6).contains(&bits_per_s), "{bits_per_s}");
 }
 
 /// Alone for the same reason.

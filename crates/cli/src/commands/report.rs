@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::Question;
-use bakeoff_record::Record;
+use bakeoff_record::{Record, TrialEnd};
 use bakeoff_report::{
     FindReport, MarkdownOptions, OwnReport, Redacted, Report, TextOptions, Verdict, plain,
 };
@@ -43,15 +43,21 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
     }
     let text = report.shown(&shown)?;
     output::document_to(flags.output.as_deref(), &text)?;
-    Ok(ending(&report, flags.format))
+    // What a campaign that was broken off has not measured, it may still measure.
+    let trials = &redacted.record().trials;
+    let is_broken_off = trials.iter().any(|it| it.end == TrialEnd::Interrupted);
+    Ok(ending(&report, flags.format, is_broken_off))
 }
 
 /// What a report that is drawn again ends with: what the campaign ended with, where it has no
 /// answer.
-fn ending(report: &Drawn, format: Format) -> u8 {
+fn ending(report: &Drawn, format: Format, is_broken_off: bool) -> u8 {
     let code = gaps(report, format);
     if let (exit::DONE, Drawn::Rounds(report)) = (code, report)
-        && let Some(why) = no_answer(report).or_else(|| failures(report, format))
+        && let Some(why) = unanswered(report)
+            .filter(|_| !is_broken_off)
+            .or_else(|| no_answer(report))
+            .or_else(|| failures(report, format))
     {
         output::note(&format!("not a valid measurement: {why}"));
         return exit::NOT_VALID;
@@ -61,9 +67,6 @@ fn ending(report: &Drawn, format: Format) -> u8 {
 
 /// Why what was asked has no answer, as the report says it.
 pub(super) fn no_answer(report: &Report) -> Option<String> {
-    if let Some(why) = unanswered(report) {
-        return Some(why);
-    }
     let no_finding = report.answer.no_finding.as_ref();
     let text = no_finding.filter(|it| it.is_no_answer())?.text();
     let mut letters = text.trim_end_matches('.').chars();

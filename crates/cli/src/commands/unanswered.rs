@@ -6,7 +6,7 @@ use bakeoff_plan::distinct;
 use bakeoff_report::Report;
 
 /// Why nothing of it can be relied on; `None` where each contender gave right answers.
-pub(super) fn unanswered(report: &Report) -> Option<String> {
+pub(crate) fn unanswered(report: &Report) -> Option<String> {
     let contenders = || report.cells.iter().filter(|cell| cell.is_contender());
     let mut reasons = Vec::new();
     for name in distinct(contenders().map(|cell| cell.contender.as_str())) {

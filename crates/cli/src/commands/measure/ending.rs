@@ -7,6 +7,7 @@ use bakeoff_record::shell_path;
 use bakeoff_report::{FindReport, FoundRow, OwnReport as _, Report};
 
 use crate::commands::report::{self, Drawn};
+use crate::commands::unanswered::unanswered;
 use crate::flags::Format;
 use crate::{exit, output};
 
@@ -29,14 +30,16 @@ pub(super) fn print(report: &Drawn, strict: bool, format: Format) -> u8 {
 
 /// Why rounds are no valid measurement.
 fn not_valid(found: &Report, strict: bool, format: Format) -> Option<String> {
-    report::no_answer(found).or_else(|| match (report::exit_code(found, strict), strict) {
-        (exit::NOT_VALID, true) => Some("not every cell is valid, as --strict asks".to_owned()),
-        (exit::NOT_VALID, false) => {
-            let why = "no rate, latency or CPU time of any contender can be relied on";
-            Some(why.to_owned())
-        }
-        _ => report::failures(found, format),
-    })
+    unanswered(found)
+        .or_else(|| report::no_answer(found))
+        .or_else(|| match (report::exit_code(found, strict), strict) {
+            (exit::NOT_VALID, true) => Some("not every cell is valid, as --strict asks".to_owned()),
+            (exit::NOT_VALID, false) => {
+                let why = "no rate, latency or CPU time of any contender can be relied on";
+                Some(why.to_owned())
+            }
+            _ => report::failures(found, format),
+        })
 }
 
 /// What goes on with a search at `path`: with twice the time where time ended before its bounds
