@@ -109,21 +109,24 @@ test("a campaign that was stopped names the rounds that it has", async () => {
   await context.close();
 });
 
-test("servers that answered late after their load are named below the findings", async () => {
-  const calm = await open(browser, WIDE, "REPORT_ANSWER");
+test("servers that failed, or answered late after their load, are named below the findings", async () => {
   const late = 'li:has(> .mark[data-tone="warning"])';
-  assert.equal(await calm.page.locator(`.findings ${late}`).count(), 0);
-  await calm.context.close();
+  const failed = await open(browser, WIDE, "REPORT_ANSWER");
+  const texts = await failed.page.locator(`.findings > .lines > ${late}`).allTextContents();
+  assert.match(texts.join(), /^.?nginx-default at synthetic, c200: 122,213 of .* requests failed/);
+  await failed.context.close();
   for (const [size, most] of [
     [WIDE, 2],
-    [PHONE, 1],
+    [PHONE, 0],
   ]) {
     const { context, page } = await open(browser, size, "REPORT_STOPPED");
     const texts = await page.locator(`.findings > .lines > ${late}`).allTextContents();
     assert.equal(texts.length, most);
-    for (const text of texts)
-      assert.match(text, /nginx-default at [^:]+: slow to recover: .* 30\.0 s after the load\.$/);
+    const known = /nginx-default at [^:]+: (slow to recover: .* 30\.0 s after the load|.* requests failed .*)\.$/;
+    for (const text of texts) assert.match(text, known);
     assert.ok((await page.locator(`.findings details ${late}`).count()) > 0, "the rest is folded");
+    const rest = await page.locator(".findings summary").textContent();
+    assert.match(rest, /^\d+ more, \d+ to be careful with$/);
     await context.close();
   }
 });

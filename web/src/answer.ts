@@ -45,16 +45,20 @@ function findings(report: Report): HTMLElement {
   const box = element("div", { class: "findings" }, element("h2", { class: size }, text));
   if (below.length > 0) box.append(list([below]));
   const narrow = window.innerWidth < PHONE;
-  const rooms = { other: narrow ? 0 : FINDINGS, warning: narrow ? 1 : FINDINGS };
-  // What warns stands last, and is not to be folded with what does not.
+  const warns = (one: Line[]): boolean => one[0]?.tone === "warning";
+  // What warns stands last, and takes the room of what does not.
+  const room = narrow ? 0 : FINDINGS;
+  const warning = Math.min(room, more.filter(warns).length);
+  const rooms = { other: room - warning, warning };
   const [open, folded]: [Line[][], Line[][]] = [[], []];
   for (const one of more) {
-    const kind = one[0]?.tone === "warning" ? "warning" : "other";
-    (rooms[kind]-- > 0 ? open : folded).push(one);
+    (rooms[warns(one) ? "warning" : "other"]-- > 0 ? open : folded).push(one);
   }
   if (open.length > 0) box.append(list(open));
   if (folded.length > 0) {
-    const words = `${whole(folded.length)} more`;
+    const careful = folded.filter(warns).length;
+    const withCare = careful > 0 ? `, ${whole(careful)} to be careful with` : "";
+    const words = `${whole(folded.length)} more${withCare}`;
     box.append(element("details", {}, element("summary", {}, words), list(folded)));
   }
   return box;

@@ -31,20 +31,26 @@ pub(super) fn failing(cells: &[Cell], judged: &Judged<'_>) -> Vec<String> {
         .collect();
     let possible = of_contenders().filter(|cell| can_be_done.contains(&place(cell)));
     let failing = possible.filter_map(|cell| {
-        if cell.rounds_measured > 0 {
-            return failing_at_work(cell);
-        }
-        Some(of_cell(cell, cell.verdict.checks.first()?))
+        let check = match cell.rounds_measured {
+            0 => cell.verdict.checks.first(),
+            _ => bad_work(cell).next(),
+        };
+        Some(of_cell(cell, check?))
     });
     failing.chain(broken_off(judged)).collect()
 }
 
 /// The sentence on a contender's cell that was measured and in which it did not do its work.
 pub(crate) fn failing_at_work(cell: &Cell) -> Option<String> {
-    let is_bad = |check: &&Check| check.level >= Level::Suspect && WORK.contains(&check.code);
+    // Rounds that are missing are reported with why they are.
+    let check = bad_work(cell).find(|check| check.code != Code::RoundsComplete)?;
     let is_measured = cell.is_contender() && cell.rounds_measured > 0;
-    let check = cell.verdict.checks.iter().find(is_bad)?;
     is_measured.then(|| of_cell(cell, check))
+}
+
+fn bad_work(cell: &Cell) -> impl Iterator<Item = &Check> {
+    let is_bad = |check: &&Check| check.level >= Level::Suspect && WORK.contains(&check.code);
+    cell.verdict.checks.iter().filter(is_bad)
 }
 
 fn of_cell(cell: &Cell, check: &Check) -> String {
