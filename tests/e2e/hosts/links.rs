@@ -103,8 +103,8 @@ fn a_link_that_is_full_is_what_was_measured() {
     assert!(text.starts_with("home -> g1 carried "), "{text}");
     assert!(figures.len() == 2 && figures.iter().all(is_near), "{text}");
     lab.free_link("g1");
-    // Whether processors were full before the link was is the machine's; that it held nothing down
-    // is not.
-    let (_, level, text) = measured(&lab, &scene, "free");
-    assert!(["passed", "note"].contains(&level.as_str()), "{text}");
+    // What held it down then is the machine's: not the link as it was.
+    let (rate, level, text) = measured(&lab, &scene, "free");
+    let is_passed = ["passed", "note"].contains(&level.as_str());
+    assert!(is_passed || rate * ANSWER_BITS > 2.0 * 100e6, "{text}");
 }
