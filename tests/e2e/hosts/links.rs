@@ -71,8 +71,8 @@ fn a_link_that_is_slower_than_its_measurement_is_measured() {
     let check = ["hosts", "check", "lab.toml", "--format", "json"];
     let found = lab.start_home(&check).finish().expect(0).json();
     let bits_per_s = found["links"][0]["bits_per_s"].as_f64().unwrap();
-    // A busy machine measures less of it, and never more.
-    assert!((4e6..11e6).contains(&bits_per_s), "{bits_per_s}");
+    // A busy machine measures less of it, and no more than bursts add.
+    assert!((4e6..12e6).contains(&bits_per_s), "{bits_per_s}");
 }
 
 /// Alone for the same reason.
@@ -99,7 +99,8 @@ fn a_link_that_is_full_is_what_was_measured() {
         .split(' ')
         .filter_map(|word| word.parse().ok())
         .collect();
-    let is_near = |mbit: &f64| (80.0..105.0).contains(mbit);
+    // The link lets bursts through, and a busy machine has more of them.
+    let is_near = |mbit: &f64| (70.0..120.0).contains(mbit);
     assert!(text.starts_with("home -> g1 carried "), "{text}");
     assert!(figures.len() == 2 && figures.iter().all(is_near), "{text}");
     lab.free_link("g1");
