@@ -9,18 +9,7 @@ use serde_json::Value;
 use crate::support::files::trials;
 use crate::support::scene::{Finished, Scene};
 use crate::support::servers::are_installed;
-use crate::support::{pass_over, wait_until};
-
-const SHORT: [&str; 8] = [
-    "--rounds",
-    "2",
-    "--duration",
-    "200ms",
-    "--warmup",
-    "50ms",
-    "--clients",
-    "2",
-];
+use crate::support::{SHORT, pass_over, wait_until};
 
 /// Whether a box with one of these servers can be made here.
 fn can_box(scene: &Scene, servers: &[&str]) -> bool {

@@ -9,23 +9,12 @@ use rustix::process::Signal;
 use crate::support::files::trials;
 use crate::support::scene::Scene;
 use crate::support::servers::on_path;
-use crate::support::{pass_over, wait_until};
+use crate::support::{SHORT, pass_over, wait_until};
 
 const CONFIG: &str = "worker_processes 1; daemon off; error_log stderr; pid /run/nginx.pid;
 events {}
 http { access_log off; server { listen 80; location / { return 200 same; } } }
 ";
-const SHORT: [&str; 8] = [
-    "--rounds",
-    "2",
-    "--duration",
-    "200ms",
-    "--warmup",
-    "50ms",
-    "--clients",
-    "2",
-];
-
 /// Numbers the images of this process.
 static MADE: AtomicU32 = AtomicU32::new(0);
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::files::trials;
 use crate::support::scene::{Finished, Scene};
 use crate::support::servers::{are_installed, on_path};
-use crate::support::{pass_over, scripted, wait_until};
+use crate::support::{SHORT, pass_over, scripted, wait_until};
 
 /// A small server: `app.py KIND`, on the port in `PORT`.
 const APP: &str = r#"
@@ -55,18 +55,6 @@ while True:
     connection, _ = listener.accept()
     threading.Thread(target=serve, args=(connection,), daemon=True).start()
 "#;
-
-/// What makes a race short.
-const SHORT: [&str; 8] = [
-    "--rounds",
-    "2",
-    "--duration",
-    "200ms",
-    "--warmup",
-    "50ms",
-    "--clients",
-    "2",
-];
 
 /// A scene with the small server in it; `None` without Python.
 fn scene() -> Option<Scene> {

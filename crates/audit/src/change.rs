@@ -11,7 +11,7 @@
 
 mod around;
 
-use bakeoff_plan::{Action, Actions, Contender, Load, Workload};
+use bakeoff_plan::{Action, Actions, Contender, Load, Workload, grouped};
 use bakeoff_record::{
     ActionDone, ActionPart, ContenderKind, Lost, LostAt, Outcome, Record, TrialEnd, TrialRecord,
 };
@@ -399,7 +399,12 @@ impl<'r> Judged<'r> {
                 low,
                 high,
             }),
-            lost_by: lost_by(done().map(|(_, one)| one)),
+            lost_by: Lost::summed(
+                done()
+                    .flat_map(|(_, one)| &one.lost)
+                    .filter(|it| is_after(it))
+                    .copied(),
+            ),
             lost_each: each(lost_after),
             closed_each: each(|one| one.closed),
             closed_before_each: each(|one| one.closed_before),
@@ -435,43 +440,15 @@ fn is_after(lost: &Lost) -> bool {
     lost.at != LostAt::Before && lost.outcome != Outcome::Local
 }
 
-fn lost_by<'r>(actions: impl Iterator<Item = &'r ActionDone>) -> Vec<Lost> {
-    let mut sums: Vec<Lost> = Vec::new();
-    for one in actions
-        .flat_map(|done| &done.lost)
-        .filter(|it| is_after(it))
-    {
-        match sums
-            .iter_mut()
-            .find(|it| (it.at, it.outcome) == (one.at, one.outcome))
-        {
-            Some(known) => known.requests += one.requests,
-            None => sums.push(*one),
-        }
-    }
-    sums.sort_by_key(|it| (it.at, it.outcome));
-    sums
-}
-
 fn failed<'r>(actions: impl Iterator<Item = &'r ActionDone>) -> Vec<ActionsFailed> {
-    let mut all: Vec<ActionsFailed> = Vec::new();
-    for done in actions {
-        let Some(why) = &done.failed else {
-            continue;
-        };
-        let at = all.iter().position(|known| known.why == *why);
-        let at = at.unwrap_or_else(|| {
-            all.push(ActionsFailed {
-                why: why.clone(),
-                actions: 0,
-                lost: 0,
-            });
-            all.len() - 1
-        });
-        all[at].actions += 1;
-        all[at].lost += lost_after(done);
-    }
-    all
+    let failed = actions.filter_map(|done| Some((done.failed.clone()?, lost_after(done))));
+    let all = grouped(failed).into_iter();
+    all.map(|(why, lost)| ActionsFailed {
+        why,
+        actions: lost.len() as u64,
+        lost: lost.iter().sum(),
+    })
+    .collect()
 }
 
 fn repetition((round, done): (u32, &ActionDone)) -> Repetition {

@@ -149,23 +149,12 @@ struct Stretch<'a> {
 
 impl Stretch<'_> {
     fn lost(&self) -> Vec<Lost> {
-        let mut lost: Vec<Lost> = Vec::new();
-        for one in self.requests.iter().filter(|one| !is_ok(one)) {
-            let (at, outcome) = (self.place(one), one.outcome);
-            match lost
-                .iter_mut()
-                .find(|it| (it.at, it.outcome) == (at, outcome))
-            {
-                Some(same) => same.requests += 1,
-                None => lost.push(Lost {
-                    at,
-                    outcome,
-                    requests: 1,
-                }),
-            }
-        }
-        lost.sort_by_key(|it| (it.at, it.outcome));
-        lost
+        let lost = self.requests.iter().filter(|one| !is_ok(one));
+        Lost::summed(lost.map(|one| Lost {
+            at: self.place(one),
+            outcome: one.outcome,
+            requests: 1,
+        }))
     }
 
     /// Where a request was.

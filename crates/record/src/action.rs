@@ -4,6 +4,8 @@
 //! half of it after it. Times are from the action, unless they are from the window's start: before
 //! it they are negative. A request belongs to the stretch in which it was due.
 
+use std::collections::BTreeMap;
+
 use bakeoff_plan::Action;
 use serde::{Deserialize, Serialize};
 
@@ -49,11 +51,6 @@ pub struct ActionDone {
 impl ActionDone {
     /// Length of a part, milliseconds.
     pub const PART_MS: i32 = 10;
-
-    /// Requests that did not come out `ok`.
-    pub fn lost(&self) -> u64 {
-        self.lost.iter().map(|it| it.requests).sum()
-    }
 }
 
 /// When the new configuration answered, seconds from the action.
@@ -76,6 +73,22 @@ pub struct Lost {
     pub outcome: Outcome,
     /// How many there were.
     pub requests: u64,
+}
+
+impl Lost {
+    /// Adds up those of one place and outcome, in the order of tables.
+    pub fn summed(all: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let mut sums = BTreeMap::new();
+        for one in all {
+            *sums.entry((one.at, one.outcome)).or_default() += one.requests;
+        }
+        let sum = |((at, outcome), requests)| Self {
+            at,
+            outcome,
+            requests,
+        };
+        sums.into_iter().map(sum).collect()
+    }
 }
 
 bakeoff_plan::named! {

@@ -6,12 +6,11 @@ mod picture;
 
 use bakeoff_audit::change::{Cost, costs};
 use bakeoff_plan::{Action, Question};
-use bakeoff_record::TrialEnd;
 use serde::Serialize;
 
 use crate::document::Document;
 use crate::machine;
-use crate::own::OwnReport;
+use crate::own::{OwnReport, answered};
 use crate::redaction::Redacted;
 use crate::view::Tone;
 use crate::words::change as sentence;
@@ -48,12 +47,8 @@ pub fn change_view(redacted: &Redacted) -> Option<ChangeReport> {
         return None;
     }
     let costs = costs(record);
-    let mut answer = sentence::answer(&costs);
-    let mut trials = record.trials.iter();
-    if trials.any(|it| it.end == TrialEnd::Interrupted) {
-        answer.push((Tone::Good, "It was interrupted, and can go on.".to_owned()));
-    }
-    let (tones, answer) = answer.into_iter().unzip();
+    let answer = sentence::answer(&costs);
+    let (tones, answer) = answered(record, answer);
     Some(ChangeReport {
         schema: CHANGE_SCHEMA,
         name: record.plan.name.clone(),

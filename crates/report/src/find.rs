@@ -8,12 +8,11 @@ mod document;
 mod picture;
 pub(crate) mod view;
 
-use bakeoff_record::TrialEnd;
 use bakeoff_search::quests;
 
 use crate::document::Document;
 use crate::machine;
-use crate::own::OwnReport;
+use crate::own::{OwnReport, was_interrupted};
 use crate::redaction::Redacted;
 pub use crate::words::bounds::BoundsTrust;
 use crate::words::find as sentence;
@@ -32,11 +31,9 @@ pub fn find_view(redacted: &Redacted) -> Option<FindReport> {
     let all = quests(&record.plan, &record.trials);
     let contenders = view::rows(&all, &record.trials);
     let mut answer = sentence::answer(&contenders);
-    let mut trials = record.trials.iter();
-    let is_interrupted = trials.any(|it| it.end == TrialEnd::Interrupted);
     // In its curves too, where every bound is known.
     let goes_on = all.iter().any(|quest| quest.progress.next().is_some());
-    if is_interrupted && goes_on {
+    if was_interrupted(record) && goes_on {
         answer.push("The search was interrupted, and can go on.".to_owned());
     }
     Some(FindReport {

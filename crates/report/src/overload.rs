@@ -9,13 +9,10 @@ mod picture;
 mod sparks;
 pub(crate) mod view;
 
-use bakeoff_record::TrialEnd;
-
 use crate::document::Document;
 use crate::machine;
-use crate::own::OwnReport;
+use crate::own::{OwnReport, answered};
 use crate::redaction::Redacted;
-use crate::view::Tone;
 use crate::words::overload as sentence;
 
 pub use view::{OVERLOAD_SCHEMA, OverloadReport, OverloadRow};
@@ -27,12 +24,8 @@ pub fn overload_view(redacted: &Redacted) -> Option<OverloadReport> {
         return None;
     }
     let contenders = view::rows(record);
-    let mut answer = sentence::answer(&contenders);
-    let mut trials = record.trials.iter();
-    if trials.any(|it| it.end == TrialEnd::Interrupted) {
-        answer.push((Tone::Good, "It was interrupted, and can go on.".to_owned()));
-    }
-    let (tones, answer) = answer.into_iter().unzip();
+    let answer = sentence::answer(&contenders);
+    let (tones, answer) = answered(record, answer);
     Some(OverloadReport {
         schema: OVERLOAD_SCHEMA,
         name: record.plan.name.clone(),

@@ -1,10 +1,14 @@
 //! Reports of questions that compare no rounds: each has a view and a document of its own, which
 //! the formats walk as they walk that of rounds.
 
-use crate::document::{Document, Extent};
+use bakeoff_record::{Record, TrialEnd};
+
+use crate::document::{Document, Extent, Line, Part, Section};
+use crate::number::plain;
 use crate::redaction::Redacted;
 use crate::safe::json_safe;
 use crate::text::TextOptions;
+use crate::view::Tone;
 use crate::{csv, html, markdown, text};
 
 /// The report of a question that compares no rounds, in every format.
@@ -59,6 +63,38 @@ pub trait OwnReport {
                 .expect("a view has only text keys and numbers"),
         ) + "\n"
     }
+}
+
+/// Whether a trial was interrupted.
+pub(crate) fn was_interrupted(record: &Record) -> bool {
+    let mut trials = record.trials.iter();
+    trials.any(|it| it.end == TrialEnd::Interrupted)
+}
+
+/// The sentences of an answer with how to take each, and one more where it can go on.
+pub(crate) fn answered(
+    record: &Record,
+    mut answer: Vec<(Tone, String)>,
+) -> (Vec<Tone>, Vec<String>) {
+    if was_interrupted(record) {
+        answer.push((Tone::Good, "It was interrupted, and can go on.".to_owned()));
+    }
+    answer.into_iter().unzip()
+}
+
+/// The section of the answer.
+pub(crate) fn answer_section(answer: &[String], tones: &[Tone]) -> Section {
+    let lines = answer.iter().zip(tones);
+    let lines = lines.map(|(line, tone)| Line::toned(*tone, plain(line)));
+    Section::new("answer", "", vec![Part::Lines(lines.collect())])
+}
+
+/// What was asked, and where.
+pub(crate) fn heading(description: &str, machine: &str) -> Section {
+    let lines = [plain(description), plain(machine)];
+    let lines = lines.into_iter().filter(|line| !line.is_empty());
+    let parts = vec![Part::Lines(lines.map(Line::new).collect())];
+    Section::new("campaign", "", parts)
 }
 
 /// The report of a record that has no rounds to compare; `None` of one that has.

@@ -34,8 +34,8 @@ pub(crate) use quarters::Quarters;
 pub struct Boxed {
     network: Network,
     upstreams: Vec<SocketAddr>,
-    /// Upstreams that nobody answers in a box, as the file has them.
-    unanswered: Vec<String>,
+    /// What was found in the file.
+    found: Found,
 }
 
 impl Stage {
@@ -90,7 +90,7 @@ impl Stage {
         Ok(Some(Boxed {
             network,
             upstreams,
-            unanswered: upstreams::unanswered(&found),
+            found,
         }))
     }
 }

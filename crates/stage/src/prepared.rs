@@ -29,7 +29,6 @@ use crate::contacts::Contacts;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Approach, Expectation, Trust};
 use crate::files;
-use crate::found::Found;
 use crate::installed::Installed;
 use crate::kept::{Kept, Order};
 use crate::listeners::Transport;
@@ -178,9 +177,8 @@ impl Prepared {
             let certificates = &prepared.shared.certificates;
             let files = certificates.write(contender.certificate, &tls)?;
             if let (Some(boxed), Some(own)) = (boxed, prepared.configuration.own()) {
-                let found = Found::read(&prepared.server.name, &own.texts());
                 let (folder, user) = (&prepared.folder.0, prepared.start.user.as_ref());
-                prepared.quarters = Quarters::furnish(boxed, folder, (own, &found), &files, user)?;
+                prepared.quarters = Quarters::furnish(boxed, folder, own, &files, user)?;
             }
             prepared.set_certificate(files);
         }

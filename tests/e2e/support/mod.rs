@@ -32,6 +32,18 @@ pub(crate) fn in_ci() -> bool {
     std::env::var("CI").as_deref() == Ok("true")
 }
 
+/// What makes a race short.
+pub(crate) const SHORT: [&str; 8] = [
+    "--rounds",
+    "2",
+    "--duration",
+    "200ms",
+    "--warmup",
+    "50ms",
+    "--clients",
+    "2",
+];
+
 /// Says that a test is passed over, which must not be where `CI=true`.
 pub(crate) fn pass_over(why: &str) {
     assert!(!in_ci(), "{why}");

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::duration;
 use super::load::ArrivalFlag;
-use super::number::{clients, per_second, whole};
+use super::number::{clients, per_second, percent_of, whole};
 use super::race::{OperandFlags, PinningFlags};
 use super::search::SearchRecordFlags;
 
@@ -90,11 +90,7 @@ fn action(text: &str) -> Result<Action, String> {
 
 /// Reads a share such as `80%`.
 fn kept(text: &str) -> Result<f64, String> {
-    let wrong = || format!("`{text}` is not a share of the requests: write 0% to 100%");
-    let number = text.trim().strip_suffix('%').ok_or_else(wrong)?;
-    let percent: f64 = number.trim().parse().map_err(|_| wrong())?;
-    let is_share = (0.0..=100.0).contains(&percent);
-    is_share.then_some(percent / 100.0).ok_or_else(wrong)
+    percent_of("the requests", 0.0..=100.0, text)
 }
 
 #[cfg(test)]

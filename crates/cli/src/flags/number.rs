@@ -1,5 +1,7 @@
 //! Numbers as people write them on a command line: `500`, `10k`, `2.5k`, `1m`.
 
+use std::ops::RangeInclusive;
+
 use bakeoff_plan::CLIENTS_MAX;
 
 /// Suffixes, in lower case, with what they stand for.
@@ -85,6 +87,21 @@ fn expected(least: u64, most: u64) -> String {
         u64::MAX => format!("expected a whole number from {least} on{example}"),
         _ => format!("expected a whole number from {least} to {most}{example}"),
     }
+}
+
+/// Reads a share of something in percent, such as `80%`, that lies between these.
+pub(super) fn percent_of(
+    what: &str,
+    between: RangeInclusive<f64>,
+    text: &str,
+) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').map(str::trim);
+    let percent: Option<f64> = number.and_then(|number| number.parse().ok());
+    let percent = percent.filter(|percent| between.contains(percent));
+    percent.map(|percent| percent / 100.0).ok_or_else(|| {
+        let (least, most) = (between.start(), between.end());
+        format!("`{text}` is not a share of {what}: write {least}% to {most}%")
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::duration;
 use super::load::ArrivalFlag;
-use super::number::{clients, per_second, whole};
+use super::number::{clients, per_second, percent_of, whole};
 use super::race::{OperandFlags, PinningFlags};
 use super::search::SearchRecordFlags;
 
@@ -96,11 +96,7 @@ pub(crate) struct LadderFlags {
 
 /// Reads a share of the capacity such as `150%`.
 fn share(text: &str) -> Result<f64, String> {
-    let wrong = || format!("`{text}` is not a share of the capacity: write 5% to 2000%");
-    let number = text.trim().strip_suffix('%').ok_or_else(wrong)?;
-    let percent: f64 = number.trim().parse().map_err(|_| wrong())?;
-    let is_share = (5.0..=2000.0).contains(&percent);
-    is_share.then_some(percent / 100.0).ok_or_else(wrong)
+    percent_of("the capacity", 5.0..=2000.0, text)
 }
 
 #[cfg(test)]

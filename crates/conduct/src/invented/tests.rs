@@ -250,8 +250,9 @@ fn an_action_costs_what_the_file_says_and_nothing_costs_nothing() {
         assert_eq!(trial.actions.len(), 2);
         for (action, at_s) in trial.actions.iter().zip([1.0, 3.0]) {
             assert_eq!((action.at_s, action.due), (at_s, 2_000));
+            let requests: u64 = action.lost.iter().map(|it| it.requests).sum();
             assert_eq!(
-                (action.lost(), action.closed, action.closed_before),
+                (requests, action.closed, action.closed_before),
                 (lost, closed, 0)
             );
             let gap = action.gap.unwrap().length_s;

@@ -9,19 +9,13 @@ use crate::document::{
     Column, Document, Extent, Field, Line, Part, Section, Table, Unit, Value, fitted,
 };
 use crate::number::{counted, plain};
+use crate::own::{answer_section, heading};
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
 
 pub(super) fn draw(report: &ChangeReport) -> Document {
-    let answer = report.answer.iter().zip(&report.tones);
-    let answer = answer.map(|(line, tone)| Line::toned(*tone, plain(line)));
-    let mut sections = vec![Section::new(
-        "answer",
-        "",
-        vec![Part::Lines(answer.collect())],
-    )];
-    sections.push(costs(report));
+    let mut sections = vec![answer_section(&report.answer, &report.tones), costs(report)];
     sections.extend(Section::of_lines(
         "lost",
         "Where requests got lost",
@@ -33,13 +27,7 @@ pub(super) fn draw(report: &ChangeReport) -> Document {
         "What weakens it",
         weak.collect(),
     ));
-    let heading = [plain(&report.description), plain(&report.machine)];
-    let heading = heading.into_iter().filter(|line| !line.is_empty());
-    sections.extend(Section::of_lines(
-        "campaign",
-        "",
-        heading.map(Line::new).collect(),
-    ));
+    sections.push(heading(&report.description, &report.machine));
     sections.push(repetitions(report));
     fitted(Document {
         title: plain(&report.name),

@@ -2,6 +2,7 @@
 
 use bakeoff_audit::Level;
 use bakeoff_plan::grouped;
+use bakeoff_stats::Metric;
 
 use super::{Column, Extent, Field, Line, Part, Section, Table, Unit, Value};
 use crate::number::plain;
@@ -49,58 +50,59 @@ pub(super) fn cautions(report: &Report) -> Option<Section> {
 
 /// Every pair by every metric that was compared, with what was concluded.
 pub(super) fn comparisons(report: &Report) -> Option<Section> {
-    let column = |name: &str, unit| Column::new(name, name, unit).within(Extent::Full);
     let shown = report.comparisons.iter().filter(|one| one.ratio.is_some());
     let row = |one: &crate::view::Comparison| {
-        vec![
-            Field::text(plain(&one.workload)),
-            Field::text(plain(&one.load)),
-            Field::text(format!("{} / {}", plain(&one.second), plain(&one.first))),
-            Field::text(one.metric.phrase()),
-            Field {
-                bound: one.bound.map(crate::view::sign),
-                ..Field::of(one.ratio.map_or(Value::Nothing, Value::Estimate))
-            },
-            Field::text(one.conclusion.name()),
-        ]
+        let ratio = Field {
+            bound: one.bound.map(crate::view::sign),
+            ..Field::of(one.ratio.map_or(Value::Nothing, Value::Estimate))
+        };
+        let pair = pair_fields(
+            [&one.workload, &one.load, &one.first, &one.second],
+            one.metric,
+        );
+        [&pair[..], &[ratio, Field::text(one.conclusion.name())]].concat()
     };
     let rows: Vec<_> = shown.map(row).collect();
-    let columns = vec![
-        column("workload", Unit::Text),
-        column("load", Unit::Text),
-        column("pair", Unit::Text),
-        column("metric", Unit::Text),
-        column("ratio", Unit::Ratio),
-        column("conclusion", Unit::Text),
-    ];
+    let columns = pair_columns(&[("ratio", Unit::Ratio), ("conclusion", Unit::Text)]);
     (!rows.is_empty()).then(|| {
         let table = Part::Table(Table::of("comparisons", columns, rows));
         Section::new("comparisons", "Comparisons", vec![table]).within(Extent::Full)
     })
 }
 
+/// Columns of pairs by metric, with others after them.
+fn pair_columns(others: &[(&str, Unit)]) -> Vec<Column> {
+    let names = ["workload", "load", "pair", "metric"].map(|name| (name, Unit::Text));
+    let all = names.iter().chain(others);
+    all.map(|(name, unit)| Column::new(name, name, *unit).within(Extent::Full))
+        .collect()
+}
+
+/// The first fields of such a row, of a workload, a load, and the first and second of the pair.
+fn pair_fields([workload, load, first, second]: [&str; 4], metric: Metric) -> [Field; 4] {
+    [
+        Field::text(plain(workload)),
+        Field::text(plain(load)),
+        Field::text(format!("{} / {}", plain(second), plain(first))),
+        Field::text(metric.phrase()),
+    ]
+}
+
 /// What was published of the same comparison, and whether it holds here.
 pub(super) fn published(known: &Published) -> [Section; 2] {
-    let column = |name: &str, unit| Column::new(name, name, unit).within(Extent::Full);
-    let columns = vec![
-        column("workload", Unit::Text),
-        column("load", Unit::Text),
-        column("pair", Unit::Text),
-        column("metric", Unit::Text),
-        column("published", Unit::Ratio),
-        column("here", Unit::Ratio),
-        column("answer", Unit::Text),
-    ];
+    let columns = pair_columns(&[
+        ("published", Unit::Ratio),
+        ("here", Unit::Ratio),
+        ("answer", Unit::Text),
+    ]);
     let row = |one: &PublishedRatio| {
-        vec![
-            Field::text(plain(&one.workload)),
-            Field::text(plain(&one.load)),
-            Field::text(format!("{} / {}", plain(&one.second), plain(&one.first))),
-            Field::text(one.metric.phrase()),
-            Field::of(Value::Number(one.published)),
-            Field::of(one.here.map_or(Value::Nothing, Value::Estimate)),
-            Field::text(one.holds.text()),
-        ]
+        let pair = pair_fields(
+            [&one.workload, &one.load, &one.first, &one.second],
+            one.metric,
+        );
+        let here = one.here.map_or(Value::Nothing, Value::Estimate);
+        let values = [Value::Number(one.published), here].map(Field::of);
+        [&pair[..], &values, &[Field::text(one.holds.text())]].concat()
     };
     let rows = known.ratios.iter().map(row).collect();
     let table = Part::Table(Table::of("published-ratios", columns, rows));

@@ -6,6 +6,7 @@ use crate::document::{
     Column, Document, Extent, Field, Line, Part, Section, Table, Unit, Value, fitted,
 };
 use crate::number::plain;
+use crate::own::heading;
 use crate::view::Tone;
 use bakeoff_plan::grouped;
 
@@ -17,7 +18,7 @@ const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 pub(super) fn draw(report: &FindReport) -> Document {
     let mut sections = vec![answer(report), trusted(report), found(report)];
     sections.extend(curve(report));
-    sections.push(heading(report));
+    sections.push(heading(&report.description, &report.machine));
     sections.push(trials(report));
     let document = Document {
         title: plain(&report.name),
@@ -48,13 +49,6 @@ fn trusted(report: &FindReport) -> Section {
     });
     let parts = vec![Part::Lines(lines.collect())];
     Section::new("trust", "How far to trust it", parts)
-}
-
-fn heading(report: &FindReport) -> Section {
-    let lines = [plain(&report.description), plain(&report.machine)];
-    let lines = lines.into_iter().filter(|line| !line.is_empty());
-    let parts = vec![Part::Lines(lines.map(Line::new).collect())];
-    Section::new("campaign", "", parts)
 }
 
 fn found(report: &FindReport) -> Section {

@@ -9,17 +9,18 @@ use crate::document::{
     Column, Document, Extent, Field, Line, Part, Section, Table, Unit, Value, fitted,
 };
 use crate::number::{counted, percent, plain};
+use crate::own::{answer_section, heading};
 
 /// With `sparks`, each server over time as lines of characters.
 pub(super) fn draw(report: &OverloadReport, sparks: bool) -> Document {
-    let mut sections = vec![answer(report)];
+    let mut sections = vec![answer_section(&report.answer, &report.tones)];
     if sparks {
         sections.extend(over_time(report));
     }
     sections.push(beyond(report));
     sections.push(evidence(report));
     sections.extend(ladder(report));
-    sections.push(heading(report));
+    sections.push(heading(&report.description, &report.machine));
     sections.push(steps(report));
     let document = Document {
         title: plain(&report.name),
@@ -36,20 +37,6 @@ fn overload_column(report: &OverloadReport) -> Column {
         Extent::Data
     };
     Column::new("overload", "overload", Unit::Text).within(extent)
-}
-
-fn answer(report: &OverloadReport) -> Section {
-    let lines = report.answer.iter().zip(&report.tones);
-    let lines = lines.map(|(line, tone)| Line::toned(*tone, plain(line)));
-    let parts = vec![Part::Lines(lines.collect())];
-    Section::new("answer", "", parts)
-}
-
-fn heading(report: &OverloadReport) -> Section {
-    let lines = [plain(&report.description), plain(&report.machine)];
-    let lines = lines.into_iter().filter(|line| !line.is_empty());
-    let parts = vec![Part::Lines(lines.map(Line::new).collect())];
-    Section::new("campaign", "", parts)
 }
 
 /// What each server did over time, in characters.

@@ -111,9 +111,8 @@ pub(super) fn draw(plan: &str, comparisons: &[Comparison]) -> Option<Published> 
 }
 
 fn beside(row: &PublishedRow, comparisons: &[Comparison]) -> Option<PublishedRatio> {
-    let names = |one: &Comparison| [one.first.clone(), one.second.clone()];
     let found = comparisons.iter().find(|one| {
-        let pair = names(one);
+        let pair = [one.first.as_str(), one.second.as_str()];
         (one.workload.as_str(), one.load.as_str()) == (row.workload, row.load)
             && one.metric.name() == row.metric
             && (pair == [row.first, row.second] || pair == [row.second, row.first])

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use bakeoff_probe::Network;
 use bakeoff_record::{ConfigChange, Step};
 
-use super::{Boxed, LOCALHOST, NAMED, parts_of};
+use super::{Boxed, LOCALHOST, NAMED, parts_of, upstreams};
 use crate::certificates::CertificateFiles;
 use crate::error::StageError;
 use crate::files;
@@ -44,11 +44,12 @@ impl Quarters {
     pub(crate) fn furnish(
         boxed: Boxed,
         trial: &Path,
-        (own, found): (&OwnFiles, &Found),
+        own: &OwnFiles,
         certificate: &CertificateFiles,
         user: Option<&User>,
     ) -> Result<Self, StageError> {
         let folder = trial.join(BOX_FOLDER);
+        let found = &boxed.found;
         let make = || {
             let pem = std::fs::read(&certificate.certificate_and_key)?;
             let mut maker = Maker::start(&folder, own.named())?;
@@ -58,7 +59,7 @@ impl Quarters {
             maker.show_plainly(&found.roots);
             Ok(Self {
                 network: Some(boxed.network()),
-                unanswered: boxed.unanswered,
+                unanswered: upstreams::unanswered(found),
                 ..maker.finish(trial)
             })
         };

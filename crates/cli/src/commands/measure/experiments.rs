@@ -18,13 +18,10 @@ pub(crate) fn carry_out() -> anyhow::Result<u8> {
         let [least, most] = [plan.rounds_at_least(), plan.rounds_at_most()];
         let [least, most] = [least, most].map(|rounds| expected_duration(&plan, rounds));
         text.push_str(&format!(
-            "{name}\n  {}\n  published: {}\n  answers whether {}; takes {}\n",
+            "{name}\n  {}\n  published: {}\n  answers whether {} hold here; takes {}\n",
             plan.description.trim(),
             known.title,
-            match counted(known.rows.len() as u64, "published ratio") {
-                ratios if known.rows.len() == 1 => format!("{ratios} holds here"),
-                ratios => format!("{ratios} hold here"),
-            },
+            counted(known.rows.len() as u64, "published ratio"),
             about(least, most),
         ));
     }
