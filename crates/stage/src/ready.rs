@@ -384,23 +384,17 @@ fn gave_up(awaited: &Awaited<'_>, kept: &Held, last: &Last, wrong: &Wrong) -> St
     awaited.error(Cause::NeverListened { within, aside })
 }
 
-/// Numbers after a colon that can be ports. Minutes and seconds of a log's times cannot.
+/// The numbers after the last colon of a word that can be ports. Seconds of a log's times cannot,
+/// nor lines of a file, as in `[/etc/haproxy.cfg:7]`.
 fn ports_in(line: &str) -> Vec<u16> {
-    let parts = line.split(|letter: char| letter.is_whitespace() || "T\",".contains(letter));
-    let parts = parts.filter(|part| !begins_with_time(part));
-    // An address of IPv6 has colons of its own, and brackets around them.
-    let parts = parts.filter_map(|part| part.rsplit(']').next());
-    let pieces = parts.flat_map(|part| part.split(':').skip(1));
-    let digits = pieces.map(|piece| {
-        let end = piece
-            .find(|letter: char| !letter.is_ascii_digit())
-            .unwrap_or(piece.len());
-        &piece[..end]
+    let words = line.split(|letter: char| letter.is_whitespace() || "T\",".contains(letter));
+    let words = words.filter(|word| !begins_with_time(word) && !word.contains('/'));
+    let ports = words.filter_map(|word| {
+        let word = word.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+        let (_, port) = word.rsplit_once(':')?;
+        port.parse().ok()
     });
-    digits
-        .filter_map(|digits| digits.parse().ok())
-        .filter(|&port| port > 0)
-        .collect()
+    ports.filter(|&port| port > 0).collect()
 }
 
 /// Whether it begins as `17:22:19` does.
@@ -442,6 +436,21 @@ mod tests {
         assert_eq!(ports_in(caddy), [8443, 8443]);
         let at_22 = format!("2026/11/22 17:22:19 [emerg] 2#2: {}", &nginx[7..]);
         assert_eq!(ports_in(&at_22), [8080]);
+        let haproxy = "[ALERT] (2) : Binding [/etc/haproxy.cfg:7] for frontend in: cannot bind \
+                       socket (Address already in use) for [127.0.0.1:8080]";
+        assert_eq!(ports_in(haproxy), [8080]);
+        let version_6 = haproxy.replace("127.0.0.1", "::1");
+        assert_eq!(ports_in(&version_6), [8080]);
+        let varnish = "Error: Could not get socket 127.0.0.1:8080: Address already in use";
+        assert_eq!(ports_in(varnish), [8080]);
+        let lighttpd = "2026-11-22 17:22:19: (network.c.540) bind() 0.0.0.0:8080: \
+                        Address already in use";
+        assert_eq!(ports_in(lighttpd), [8080]);
+        let apache = "(98)Address already in use: AH00072: make_sock: could not bind to address \
+                      [::]:8080";
+        assert_eq!(ports_in(apache), [8080]);
+        let envoy = "error adding listener 'main': cannot bind '127.0.0.1:8080': Address in use";
+        assert_eq!(ports_in(envoy), [8080]);
         let zoned = "2026-11-22T17:22:19.5+01:00 cannot bind [::1]:8080: address in use";
         assert_eq!(ports_in(zoned), [8080]);
         assert!(ports_in("no port here: really").is_empty());

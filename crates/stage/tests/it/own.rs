@@ -533,6 +533,11 @@ fn a_users_port_that_was_taken_meanwhile_is_left_for_another() {
             "nginx",
             "events {}\nhttp { server { listen 18474; location / { return 200 hello; } } }\n",
         ),
+        (
+            "haproxy",
+            "defaults\n mode http\n timeout client 9s\nfrontend in\n bind :18474\n \
+             http-request return status 200 content-type text/plain string hello\n",
+        ),
     ] {
         if !is_installed(&theatre, server) {
             continue;
