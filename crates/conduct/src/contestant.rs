@@ -128,7 +128,7 @@ impl Contestant {
             });
         }
         step(Step::Prepare);
-        let boxed = place.stage.boxed(contender)?;
+        let boxed = Boxed::of(contender, place.stage.servers(), place.stage.listening())?;
         let (origin, upstream) = match part {
             Part::ServerBefore(upstream) => (None, Some(upstream)),
             Part::Whole | Part::Upstream if workload.proxied => {

@@ -23,9 +23,10 @@ use rustix::thread::{CapabilitySet, capabilities};
 use crate::error::{Cause, StageError};
 use crate::found::Found;
 use crate::host;
+use crate::listening::Listening;
 use crate::own::{FILE_BYTES_MAX, OwnFiles};
 use crate::server::Server;
-use crate::stage::Stage;
+use crate::servers::Servers;
 use crate::template;
 pub(crate) use quarters::Quarters;
 
@@ -38,13 +39,21 @@ pub struct Boxed {
     found: Found,
 }
 
-impl Stage {
-    /// Makes the network for a contender with a file that runs in a box; `None` for any other.
+/// What is missing where no box can be made.
+pub(crate) const ROOT: &str = "use sudo, or in a container give it CAP_SYS_ADMIN and CAP_NET_ADMIN";
+
+impl Boxed {
+    /// Makes the network for a contender with a file that runs in a box, of one of these servers
+    /// that listen here; `None` for any other.
     ///
     /// # Errors
     /// When the file cannot be read, a box cannot be reached from where the load comes, or no
     /// network can be made.
-    pub fn boxed(&self, contender: &Contender) -> Result<Option<Boxed>, StageError> {
+    pub fn of(
+        contender: &Contender,
+        servers: &Servers,
+        listening: &Listening,
+    ) -> Result<Option<Self>, StageError> {
         let ServerChoice::Program {
             server,
             config: ConfigSource::File(path),
@@ -53,7 +62,7 @@ impl Stage {
         else {
             return Ok(None);
         };
-        let server = self.servers().find(server)?;
+        let server = servers.find(server)?;
         let fail = |cause| StageError::file(Step::Prepare, path, cause);
         if !server.is_boxed() {
             return Ok(None);
@@ -66,7 +75,7 @@ impl Stage {
             let fix = fix.to_owned();
             StageError::new(Step::Prepare, Cause::Lacking { reason, fix })
         };
-        if !self.listening().address.is_loopback() {
+        if !listening.address.is_loopback() {
             let title = server.title();
             return Err(lacking(
                 format!("files of {title} run in a box, which no other host can reach"),
@@ -87,18 +96,13 @@ impl Stage {
             let reason = format!("no network for a box can be made here: {cause}");
             lacking(reason, ROOT)
         })?;
-        Ok(Some(Boxed {
+        Ok(Some(Self {
             network,
             upstreams,
             found,
         }))
     }
-}
 
-/// What is missing where no box can be made.
-pub(crate) const ROOT: &str = "use sudo, or in a container give it CAP_SYS_ADMIN and CAP_NET_ADMIN";
-
-impl Boxed {
     pub(crate) fn network(&self) -> Network {
         self.network.clone()
     }

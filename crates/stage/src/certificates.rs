@@ -18,7 +18,7 @@ use rcgen::{
 
 use crate::error::{Cause, StageError};
 use crate::listening::Listening;
-use crate::stage::make_folder;
+use crate::trial_folder::make_folder;
 
 /// Names that every server's certificate holds for: the first is what clients ask for.
 pub(crate) const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];

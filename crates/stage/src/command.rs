@@ -11,19 +11,19 @@ use std::time::Duration;
 use bakeoff_plan::{Contender, Expected, KnownBy, OwnCommand, Readiness, Request, Workload};
 use bakeoff_record::{ServerFacts, Step, shell_word};
 
-use crate::already::Held;
 use crate::bounded::{self, Question};
 use crate::error::{Cause, StageError};
 use crate::fetch::{Approach, Expectation};
+use crate::held::Held;
 use crate::kept::{Kept, Order};
 use crate::listeners::Transport;
 use crate::listening::free_port_at;
 use crate::log::{self, Log};
-use crate::prepared::{create_folder, make_served_files, write};
 use crate::program::is_executable;
 use crate::ready::{self, Awaited, NOT_FOUND_FOR, Ready};
-use crate::running::{Ending, Running, TrialFolder, Ways};
-use crate::stage::{Shared, Stage, Surroundings, make_folder};
+use crate::running::{Ending, Running, Ways};
+use crate::stage::{Shared, Stage, Surroundings};
+use crate::trial_folder::{TrialFolder, create_folder, make_folder, make_served_files, write};
 use crate::user::{self, User};
 
 /// Another process may take a port between its choice and the server's start.

@@ -10,12 +10,10 @@ use crate::error::{Cause, StageError};
 use crate::files::{self, Access};
 use crate::found::Found;
 use crate::own::{Changed, FILE_BYTES_MAX, Names, OwnFiles, Ports, Said, Taken, Tools};
-use crate::server::Server;
-use crate::template::{self, Variables};
+use crate::server::{OWN_FOLDER, Server};
+use crate::template;
 use crate::user::User;
-
-/// Where a trial's folder has changed copies of a user's own files.
-pub(crate) const OWN_FOLDER: &str = "own";
+use crate::variables::Variables;
 
 /// A configuration before and after it was made ready.
 #[derive(Debug)]

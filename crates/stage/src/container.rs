@@ -8,66 +8,45 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bakeoff_plan::{ContainerSource, Contender, Limits, OwnContainer, OwnImage, Workload};
 use bakeoff_probe::Network;
 use bakeoff_record::{ConfigFile, ServerFacts, Step};
-use rustix::process::{Pid, Resource, Signal, getrlimit};
+use rustix::process::{Pid, Resource, getrlimit};
 
-use crate::already::Held;
 use crate::cgroup;
 use crate::command::expectation;
 use crate::engine::{self, Engine, Inspected};
 use crate::error::{Cause, StageError};
 use crate::fetch::Approach;
+use crate::held::Held;
 use crate::host;
-use crate::keeper::signal_named;
-use crate::kept::Gone;
 use crate::listeners::Transport;
 use crate::listening::LOOPBACK;
 use crate::log::{self, Log};
-use crate::prepared::path_in_record;
 use crate::ready::{self, Awaited, NOT_FOUND_FOR};
 use crate::running::{Ending, Running, Ways};
-use crate::stage::{Stage, Surroundings, make_folder};
+use crate::stage::{Stage, Surroundings};
 use crate::tree;
+use crate::trial_folder::{make_folder, path_in_record};
 use holder::Holder;
+use measured::{Container, copy_log, ended};
 
 mod compose;
 pub(crate) mod holder;
+pub(crate) mod measured;
 
 /// An engine starts a container in half a second; a busy machine takes longer.
 const ENGINE_LIMIT: Duration = Duration::from_secs(60);
 /// What a container is given to end when it is asked.
 const GRACE: Duration = Duration::from_secs(2);
-/// Between two looks whether it has ended.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// Label of the containers of images.
 const LABEL: &str = "bakeoff.run";
 /// Files that engines let a container open.
 const ENGINES_FILES: u64 = 1 << 20;
 /// Longest configuration that is kept in a record.
 const CONFIG_BYTES_MAX: u64 = 4 << 20;
-
-/// A container that is measured, with those beside it.
-#[derive(Debug)]
-pub(crate) struct Container {
-    engine: Engine,
-    id: String,
-    /// Its first process, and when that started, as [`tree::started`] has it.
-    main: Pid,
-    started: u64,
-    group: Option<PathBuf>,
-    /// What the engine writes of its output.
-    engine_log: Option<PathBuf>,
-    /// Where its output is copied to.
-    log: PathBuf,
-    status: Option<String>,
-    /// First processes of the containers beside it.
-    beside: Vec<Pid>,
-    holder: Holder,
-}
 
 /// Containers that an engine has started.
 struct Started {
@@ -422,110 +401,4 @@ fn kept_config(file: &Path, surroundings: &Surroundings) -> Result<ConfigFile, S
         text,
         filled: BTreeMap::new(),
     })
-}
-
-/// How a container ended, for people.
-fn ended(seen: &Inspected) -> String {
-    if seen.out_of_memory {
-        "killed: its container was out of memory".to_owned()
-    } else {
-        format!("exit code {}", seen.exit_code)
-    }
-}
-
-/// Copies what a container has printed; a log that is there says more than none.
-fn copy_log(engine: &Engine, id: &str, log: &Path) {
-    if let Ok(text) = engine.ask(["logs", id]) {
-        let _ = std::fs::write(log, text);
-    }
-}
-
-impl Container {
-    /// Every process of it now.
-    pub(crate) fn pids(&self) -> Vec<Pid> {
-        match &self.group {
-            Some(group) => tree::members(group),
-            None if tree::is_running(self.main, self.started) => {
-                let below = tree::descendants(self.main);
-                std::iter::once(self.main).chain(below).collect()
-            }
-            None => Vec::new(),
-        }
-    }
-
-    pub(crate) fn main(&self) -> Pid {
-        self.main
-    }
-
-    pub(crate) fn group(&self) -> Option<&Path> {
-        self.group.as_deref()
-    }
-
-    pub(crate) fn engine_log(&self) -> Option<&Path> {
-        self.engine_log.as_deref()
-    }
-
-    pub(crate) fn status(&self) -> Option<&str> {
-        self.status.as_deref()
-    }
-
-    /// First processes of the containers beside it, with their groups.
-    pub(crate) fn beside(&self) -> impl Iterator<Item = (Pid, Option<PathBuf>)> {
-        self.beside.iter().map(|&pid| (pid, cgroup::of_tree(pid)))
-    }
-
-    /// How it ended by itself, if it has.
-    pub(crate) fn died(&mut self) -> Option<String> {
-        if tree::is_running(self.main, self.started) {
-            return None;
-        }
-        self.copy_log();
-        self.learn_status();
-        Some(
-            self.status
-                .clone()
-                .unwrap_or_else(|| "it is gone".to_owned()),
-        )
-    }
-
-    fn learn_status(&mut self) {
-        let text = self.engine.ask(["container", "inspect", &self.id]);
-        let seen = text.ok().and_then(|text| engine::containers(&text));
-        self.status = seen.and_then(|seen| Some(ended(seen.first()?)));
-    }
-
-    /// Copies what it has printed so far to its log.
-    pub(crate) fn copy_log(&self) {
-        copy_log(&self.engine, &self.id, &self.log);
-    }
-
-    /// Asks it to end. [`Container::end`] is still needed then.
-    pub(crate) fn stop(&mut self, signal: &str, grace: Duration) -> Gone {
-        if tree::is_running(self.main, self.started) {
-            let signal = signal_named(signal).unwrap_or(Signal::TERM);
-            let _ = rustix::process::kill_process(self.main, signal);
-        }
-        let end = Instant::now() + grace;
-        let mut left = !self.pids().is_empty();
-        while left && Instant::now() < end && !host::is_interrupted() {
-            std::thread::sleep(LOOK_AGAIN);
-            left = !self.pids().is_empty();
-        }
-        if left {
-            Gone::ByForce
-        } else {
-            Gone::Gracefully
-        }
-    }
-
-    /// Removes it by force, with all that was started beside it.
-    pub(crate) fn end(&mut self) {
-        if !host::is_interrupted() {
-            self.copy_log();
-            if !tree::is_running(self.main, self.started) {
-                self.learn_status();
-            }
-        }
-        self.holder.remove();
-    }
 }

@@ -7,7 +7,8 @@ use bakeoff_plan::{Connections, Content, Encoding, Expected, Protocol, Request, 
 
 use crate::listening::Listening;
 use crate::servers::Servers;
-use crate::template::{self, Variables};
+use crate::template;
+use crate::variables::Variables;
 
 pub(crate) fn workload(name: &str, protocol: Protocol) -> Workload {
     Workload {

@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
+use crate::host::KEEPERS;
 use crate::installed::FILE;
 use crate::leftovers::is_own_folder;
 use crate::program;
-use crate::run_folder::{KEEPERS, Owner};
+use crate::run_folder::Owner;
 use crate::tree;
 
 /// Bytes of a block as the kernel counts them for a file.

@@ -18,6 +18,8 @@ use crate::error::{Cause, StageError};
 const MAPPED: &str = "/proc/self/exe";
 /// Set to a list of `groups` and `namespace` to do without them, which tests do.
 const WITHOUT: &str = "BAKEOFF_WITHOUT";
+/// The list of keepers in a run folder.
+pub(crate) const KEEPERS: &str = "keepers";
 
 static KEEPER: OnceLock<Vec<String>> = OnceLock::new();
 static INTERRUPT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
@@ -104,7 +106,7 @@ pub(crate) struct Keepers {
 impl Keepers {
     /// Keepers for servers, listed in this folder if it keeps a list.
     pub(crate) fn listed_in(folder: &Path, command: Vec<String>) -> Self {
-        let note = folder.join(crate::run_folder::KEEPERS);
+        let note = folder.join(KEEPERS);
         Self {
             command,
             note: note.is_file().then_some(note),

@@ -20,7 +20,7 @@ use crate::cgroup::{self, Cgroups};
 use crate::error::{Cause, StageError};
 use crate::host::{self, Keepers};
 use crate::keeper::launch::{Launch, Room, User};
-use crate::{keeper, leftovers, tree};
+use crate::{belonging, keeper, tree};
 
 /// What a keeper needs to end its tree by force and then itself. Far more than it takes.
 const FORCE_LIMIT: Duration = Duration::from_secs(10);
@@ -193,13 +193,13 @@ impl Kept {
         let run_folder = keeper.note.as_ref().and_then(|note| note.parent());
         let mark = run_folder.map(|folder| {
             let number = MARKED.fetch_add(1, Ordering::Relaxed);
-            leftovers::mark(folder, number)
+            belonging::mark(folder, number)
         });
         let mut command = Command::new(host::mapped(Path::new(program)));
         command.arg0(keeper::NAME).args(arguments);
         command.current_dir(folder);
         command.envs(environment.iter().map(|(name, value)| (name, value)));
-        command.envs(mark.iter().map(|mark| (leftovers::MARK, mark)));
+        command.envs(mark.iter().map(|mark| (belonging::MARK, mark)));
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -438,19 +438,19 @@ impl Kept {
         let keeper = (Some(self.keeper_pid()), Some(self.keeper_started));
         let leaders = [keeper, (self.heard.guard, self.heard.guard_started)];
         let leaders = leaders.into_iter().filter_map(|(pid, started)| {
-            Some(leftovers::Keeper {
+            Some(belonging::Keeper {
                 pid: pid?.as_raw_pid(),
                 started: started?,
             })
         });
-        let leaders: Vec<leftovers::Keeper> = leaders.collect();
+        let leaders: Vec<belonging::Keeper> = leaders.collect();
         let all = tree::processes();
         let orphans = all.iter().filter(|process| {
             let in_session = || leaders.iter().any(|it| it.led(process, &all));
             let run_folder = self.run_folder.as_deref();
-            let uses = || run_folder.is_none_or(|it| leftovers::uses(process, it));
+            let uses = || run_folder.is_none_or(|it| belonging::uses(process, it));
             let mark = self.mark.as_deref();
-            let bears = || mark.is_some_and(|it| leftovers::bears(process, it));
+            let bears = || mark.is_some_and(|it| belonging::bears(process, it));
             process.started >= self.keeper_started && (bears() || in_session() && uses())
         });
         for pid in orphans.filter_map(|process| Pid::from_raw(process.pid)) {

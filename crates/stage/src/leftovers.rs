@@ -15,14 +15,13 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal};
 
+use crate::belonging::{Keeper, marks, uses};
 use crate::cgroup::Cgroups;
 use crate::container::holder;
+use crate::host::KEEPERS;
 use crate::program;
-use crate::run_folder::{KEEPERS, Owner, boot};
+use crate::run_folder::{Owner, boot};
 use crate::tree::{self, Process};
-
-/// In the environment of everything below a keeper: the run folder and a number in it.
-pub(crate) const MARK: &str = "BAKEOFF_KEPT";
 
 /// What keepers get to do that themselves, whose bakeoff has just been killed.
 const BY_THEMSELVES: Duration = Duration::from_millis(500);
@@ -50,28 +49,6 @@ pub fn remove(parent: &Path) -> usize {
     ended
 }
 
-/// The mark of a keeper's processes.
-pub(crate) fn mark(folder: &Path, number: u32) -> String {
-    format!("{}/{number}", folder.display())
-}
-
-/// Whether a process has this mark in the environment that it was started with.
-pub(crate) fn bears(process: &Process, mark: &str) -> bool {
-    marks(process).any(|it| it == mark.as_bytes())
-}
-
-fn marks(process: &Process) -> impl Iterator<Item = Vec<u8>> + use<> {
-    let environment = std::fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
-    let marks: Vec<Vec<u8>> = environment
-        .split(|&byte| byte == 0)
-        .filter_map(|entry| {
-            let value = entry.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?;
-            Some(value.to_vec())
-        })
-        .collect();
-    marks.into_iter()
-}
-
 /// Ends what is left below a run folder's keepers, and removes the folder.
 fn remove_run_folder(folder: &Path) -> usize {
     // A folder of another user may say anything, and a link leads anywhere.
@@ -89,7 +66,7 @@ fn remove_run_folder(folder: &Path) -> usize {
     if lock == Some(Err(rustix::io::Errno::WOULDBLOCK)) {
         return 0;
     }
-    let ended = list.map_or(0, |list| end(folder, &Keeper::listed_in(list)));
+    let ended = list.map_or(0, |list| end(folder, &listed_in(list)));
     if holder::remove_left_in(folder) {
         let _ = std::fs::remove_dir_all(folder);
     }
@@ -111,45 +88,24 @@ pub(crate) fn is_own_folder(path: &Path) -> bool {
         .is_ok_and(|data| data.is_dir() && data.uid() == own)
 }
 
-/// A process of a keeper, which may be gone. It led a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Keeper {
-    pub(crate) pid: i32,
-    pub(crate) started: u64,
-}
-
-impl Keeper {
-    /// The keepers of a list that was written since the system started.
-    fn listed_in(list: File) -> Vec<Self> {
-        use std::io::Read as _;
-        let mut text = String::new();
-        let read = list.take(LIST_BYTES_MAX).read_to_string(&mut text);
-        let mut lines = text.lines();
-        let now = format!("boot {}", boot());
-        if read.is_err() || lines.next() != Some(now.as_str()) {
-            return Vec::new();
-        }
-        let keepers = lines.filter_map(|line| {
-            let (pid, started) = line.strip_prefix("keeper ")?.split_once(' ')?;
-            Some(Self {
-                pid: pid.parse().ok()?,
-                started: started.parse().ok()?,
-            })
-        });
-        keepers.collect()
+/// The keepers of a list that was written since the system started.
+fn listed_in(list: File) -> Vec<Keeper> {
+    use std::io::Read as _;
+    let mut text = String::new();
+    let read = list.take(LIST_BYTES_MAX).read_to_string(&mut text);
+    let mut lines = text.lines();
+    let now = format!("boot {}", boot());
+    if read.is_err() || lines.next() != Some(now.as_str()) {
+        return Vec::new();
     }
-
-    fn is(&self, process: &Process) -> bool {
-        (self.pid, self.started) == (process.pid, process.started)
-    }
-
-    /// Whether `process` is in the session that this keeper led, as far as numbers show: nobody
-    /// else has the keeper's number now.
-    pub(crate) fn led(&self, process: &Process, all: &[Process]) -> bool {
-        process.session == self.pid
-            && process.started >= self.started
-            && !all.iter().any(|it| it.pid == self.pid && !self.is(it))
-    }
+    let keepers = lines.filter_map(|line| {
+        let (pid, started) = line.strip_prefix("keeper ")?.split_once(' ')?;
+        Some(Keeper {
+            pid: pid.parse().ok()?,
+            started: started.parse().ok()?,
+        })
+    });
+    keepers.collect()
 }
 
 /// Ends everything that belongs to these keepers of a run folder; returns how many processes.
@@ -205,23 +161,6 @@ fn is_within(mark: &[u8], folder: &Path) -> bool {
     rest.is_some_and(|rest| rest.starts_with(b"/"))
 }
 
-/// Whether a process works in the folder, has a file in it open, or names it on its command line.
-pub(crate) fn uses(process: &Process, folder: &Path) -> bool {
-    let proc = format!("/proc/{}", process.pid);
-    let leads_there = |link: &Path| {
-        let target = std::fs::read_link(link);
-        target.is_ok_and(|target| target.starts_with(folder))
-    };
-    let files = std::fs::read_dir(format!("{proc}/fd"));
-    let mut files = files.into_iter().flatten().flatten();
-    let command = std::fs::read(format!("{proc}/cmdline")).unwrap_or_default();
-    let name = folder.as_os_str().as_bytes();
-    leads_there(Path::new(&format!("{proc}/cwd")))
-        || leads_there(Path::new(&format!("{proc}/exe")))
-        || files.any(|file| leads_there(&file.path()))
-        || command.windows(name.len()).any(|part| part == name)
-}
-
 /// Removes the work folders of installations that nobody carries on.
 fn remove_unfinished_installations() {
     let shelves = program::own_folders().into_iter();
@@ -247,6 +186,7 @@ mod tests {
     use std::process::{Child, Command};
 
     use super::*;
+    use crate::belonging::{MARK, mark};
 
     /// A run folder of a process that is gone, with these keepers in its list.
     fn folder_of_the_dead(parent: &Path, keepers: &[Keeper]) -> std::path::PathBuf {

@@ -23,6 +23,7 @@ pub mod keeper;
 pub mod leftovers;
 
 mod already;
+mod belonging;
 mod between;
 mod bounded;
 mod boxed;
@@ -34,6 +35,7 @@ mod compose;
 mod configuration;
 mod contacts;
 mod container;
+mod contender;
 mod crew;
 mod engine;
 mod environment;
@@ -43,6 +45,8 @@ mod files;
 mod found;
 #[cfg(test)]
 mod golden;
+mod held;
+mod helper;
 mod hidden;
 mod holdings;
 mod install;
@@ -69,7 +73,9 @@ mod stage;
 mod statements;
 mod template;
 mod tree;
+mod trial_folder;
 mod user;
+mod variables;
 mod version;
 
 pub use boxed::Boxed;
@@ -84,6 +90,7 @@ pub use found::{
     Choice, Found as FileFound, Listener, ListenerKind, Named, Place, Problem, Upstream,
     UpstreamKind,
 };
+pub use helper::Helper;
 pub use holdings::{Holding, HoldingKind, bytes_in, holdings, left_by_others, runs_from};
 pub use install::{InstallError, InstallOrder, Installation, Reason, Refusal, install};
 pub use listening::Listening;
@@ -96,5 +103,5 @@ pub use running::{Changing, Fetched, Root, Running, Tree, Written};
 pub use server::{Asks, Server};
 pub use servers::{Listed, Servers};
 pub use source::SourceKind;
-pub use stage::{Helper, Stage, StageOptions, Surroundings};
+pub use stage::{Stage, StageOptions, Surroundings};
 pub use user::{peer, user_name};

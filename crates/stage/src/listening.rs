@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use bakeoff_record::Step;
 
 use crate::error::StageError;
-use crate::template::Variables;
+use crate::variables::Variables;
 
 /// Another process may take a port between two looks at it.
 const PORTS_TRIED: u32 = 3;

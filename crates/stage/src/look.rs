@@ -15,7 +15,8 @@ use crate::own::{FILE_BYTES_MAX, OwnFiles};
 use crate::program;
 use crate::server::Server;
 use crate::servers::Servers;
-use crate::template::{self, Variables};
+use crate::template;
+use crate::variables::Variables;
 
 /// A program says in milliseconds what it makes of a configuration.
 const ADAPT_LIMIT: Duration = Duration::from_secs(3);

@@ -15,8 +15,8 @@ use crate::files;
 use crate::found::nginx::{Routes, Way, unsupported};
 use crate::found::{Found, Place, Text};
 use crate::own::OwnFiles;
-use crate::prepared::{create_folder, write};
 use crate::server::Server;
+use crate::trial_folder::{create_folder, write};
 
 /// Requests whose ways are followed, and files that are made.
 const FILES_MAX: usize = 10_000;

@@ -18,7 +18,7 @@ mod lines;
 mod mirror;
 mod names;
 mod ports;
-mod rules;
+pub(crate) mod rules;
 mod site;
 #[cfg(test)]
 mod tests;
@@ -32,8 +32,9 @@ use bakeoff_record::{ConfigChange, Step};
 
 use crate::error::{Cause, StageError};
 use crate::files::{self, Access};
-use crate::template::{self, Variables};
+use crate::template;
 use crate::user::User;
+use crate::variables::Variables;
 use regex_lite::Regex;
 
 pub use along::{Along, AlongFile, Leads, with_leads};
@@ -42,8 +43,8 @@ pub(crate) use includes::Taken;
 use includes::{Found, Includes};
 pub(crate) use names::Names;
 pub(crate) use ports::Ports;
+use rules::OwnRules;
 use rules::Rule;
-pub(crate) use rules::{OwnRules, OwnTable};
 use trail::Trail;
 
 /// Largest configuration file that is read, bytes.

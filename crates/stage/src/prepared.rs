@@ -20,7 +20,6 @@ use std::time::Duration;
 use bakeoff_plan::{Action, ConfigSource, Contender, ServerChoice, Workload};
 use bakeoff_record::{ConfigChange, ServerFacts, Step};
 
-use crate::already::Held;
 use crate::boxed::{Quarters, started_in};
 use crate::certificates::CertificateFiles;
 use crate::change::Way;
@@ -29,6 +28,7 @@ use crate::contacts::Contacts;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Approach, Expectation, Trust};
 use crate::files;
+use crate::held::Held;
 use crate::installed::Installed;
 use crate::kept::{Kept, Order};
 use crate::listeners::Transport;
@@ -37,12 +37,14 @@ use crate::log::{self, Log};
 use crate::overlay::{self, Overlay};
 use crate::program::{self, Program};
 use crate::ready::{self, Awaited, FAILING_FOR, NOT_FOUND_FOR, Ready};
-use crate::running::{Ending, Running, TrialFolder};
+use crate::running::{Ending, Running};
 use crate::server::Server;
 use crate::servers::Servers;
-use crate::stage::{Shared, Surroundings, make_folder};
-use crate::template::{self, Variables};
+use crate::stage::{Shared, Surroundings};
+use crate::template;
+use crate::trial_folder::{TrialFolder, create_folder, make_folder, make_served_files, place};
 use crate::user::{self, User};
+use crate::variables::Variables;
 
 /// Another process may take a port between its choice and the server's start.
 const PORTS_TRIED: u32 = 3;
@@ -533,47 +535,9 @@ fn is_port_taken(error: &StageError) -> bool {
     matches!(*error.cause, Cause::PortTaken { .. })
 }
 
-/// The path of `below` in the folder `root`, and not elsewhere; folders on the way are made.
-fn place(root: &Path, below: &Path) -> Result<PathBuf, StageError> {
-    files::place(root, below).map_err(|cause| StageError::file(Step::Prepare, below, cause))
-}
-
-/// Makes the folder `root` with the files that a server serves.
-pub(crate) fn make_served_files(root: &Path, workload: &Workload) -> Result<(), StageError> {
-    create_folder(root)?;
-    for file in &workload.files {
-        write(&place(root, Path::new(&file.path))?, file.content.bytes())?;
-    }
-    Ok(())
-}
-
-/// Makes a folder of a trial's own, which must not be there.
-pub(crate) fn create_folder(folder: &Path) -> Result<(), StageError> {
-    files::create_folder(folder).map_err(|cause| StageError::file(Step::Prepare, folder, cause))
-}
-
 /// A port of loopback that was free a moment ago.
 pub(crate) fn free_port() -> Result<u16, StageError> {
     free_port_at(LOOPBACK)
-}
-
-/// `logs/<trial>/<name>`.
-pub(crate) fn path_in_record(log_folder: &Path, name: &str) -> String {
-    let mut parts: Vec<_> = log_folder.components().rev().take(2).collect();
-    parts.reverse();
-    parts
-        .into_iter()
-        .collect::<PathBuf>()
-        .join(name)
-        .display()
-        .to_string()
-}
-
-/// Makes a file that nobody else can read, in place of an earlier one, until it is handed over to
-/// a server's user.
-pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), StageError> {
-    files::replace(path, bytes.as_ref(), files::FOR_OWNER)
-        .map_err(|cause| StageError::file(Step::Prepare, path, cause))
 }
 
 /// Where a trial's folder keeps a file that the user's own takes in.

@@ -14,8 +14,9 @@ use crate::bounded::{self, Question};
 use crate::error::{Cause, StageError};
 use crate::installed::Installed;
 use crate::server::Server;
-use crate::template::{self, Variables};
+use crate::template;
 use crate::user::User;
+use crate::variables::Variables;
 use crate::version::{accepts, compare};
 
 /// A program reports its version in no time; one that does not is not worth waiting for.

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use bakeoff_record::Step;
 use regex_lite::Regex;
 
-use crate::already::Held;
 use crate::contacts::Contacts;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Answer, Expectation};
+use crate::held::Held;
 use crate::hidden;
 use crate::host;
 use crate::listeners::{self, Transport};

@@ -14,12 +14,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::Pid;
 
-use crate::{host, tree};
+use crate::host::{self, KEEPERS};
+use crate::tree;
 
 /// Beginning of the folder's name; number and start time of the process follow, and a random part.
 const PREFIX: &str = "bakeoff-run-";
-/// The list of keepers in it.
-pub(crate) const KEEPERS: &str = "keepers";
 /// Names that are tried.
 const NAMES_MAX: u32 = 16;
 

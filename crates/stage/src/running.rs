@@ -10,15 +10,16 @@ use bakeoff_probe::{Network, within};
 use bakeoff_record::{AnswerCheck, GrownFile, ServerFacts, Step, StopFacts, When, Work};
 use serde::{Deserialize, Serialize};
 
-use crate::already::Held;
 use crate::contacts::Contacts;
 use crate::crew::{self, Sizes};
 use crate::error::{Cause, StageError};
 use crate::fetch::{Approach, Expectation, Trust};
+use crate::held::Held;
 use crate::kept::Gone;
 use crate::listeners;
 use crate::listening::LOOPBACK;
 use crate::log::{self, Log};
+use crate::trial_folder::TrialFolder;
 
 mod changing;
 
@@ -98,33 +99,6 @@ pub struct Fetched {
 /// What a server's processes had open for writing at a moment, and how large it was.
 #[derive(Debug)]
 pub struct Written(Sizes);
-
-/// A folder that goes with its owner.
-#[derive(Debug)]
-pub(crate) struct TrialFolder(pub(crate) PathBuf);
-
-impl TrialFolder {
-    /// Where the server writes.
-    pub(crate) fn run(&self) -> PathBuf {
-        self.0.join("run")
-    }
-
-    /// Where its certificate is.
-    pub(crate) fn tls(&self) -> PathBuf {
-        self.0.join("tls")
-    }
-
-    /// Where files are served from in place of a user's folders.
-    pub(crate) fn overlay(&self) -> PathBuf {
-        self.0.join("overlay")
-    }
-}
-
-impl Drop for TrialFolder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 impl Running {
     /// Where it answers; always on this machine, in its network.

@@ -12,13 +12,11 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::change::Way;
-use crate::configuration::OWN_FOLDER;
 use crate::error::{Cause, StageError};
 use crate::files::is_below;
 use crate::keeper::signal_named;
-use crate::own::{OwnRules, OwnTable};
+use crate::own::rules::{OwnRules, OwnTable};
 use crate::source::Source;
-use crate::template;
 
 /// A program that can be a contender, as its folder describes it.
 #[derive(Debug, Clone)]
@@ -188,6 +186,9 @@ pub(crate) struct Template {
     pub(crate) text: String,
 }
 
+/// Longest file of a server's folder, bytes.
+pub(crate) const FILE_BYTES_MAX: u64 = 16 << 20;
+
 /// Variables that bakeoff sets by itself; an overlay may not.
 const OWN_VARIABLES: [&str; 22] = [
     "action",
@@ -214,6 +215,8 @@ const OWN_VARIABLES: [&str; 22] = [
     "certificate_and_key",
 ];
 
+/// Where a trial's folder has changed copies of a user's own files.
+pub(crate) const OWN_FOLDER: &str = "own";
 /// Names in a trial's folders that bakeoff itself uses.
 const OWN_FILES: [&str; 8] = [
     "run",
@@ -382,7 +385,7 @@ impl Server {
             Files::Folder(folder) => {
                 let path = folder.join(file);
                 let text = if is_below(Path::new(file)) {
-                    read_regular_text(&path, template::FILE_BYTES_MAX)
+                    read_regular_text(&path, FILE_BYTES_MAX)
                 } else {
                     let problem = "a template must lie below the server's folder";
                     Err(std::io::Error::other(problem))

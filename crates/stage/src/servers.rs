@@ -7,9 +7,8 @@ use bakeoff_record::{Step, read_regular_text};
 
 use crate::error::{Cause, StageError};
 use crate::program::{self, Found};
-use crate::server::{Asks, Files, Server, list};
+use crate::server::{Asks, FILE_BYTES_MAX, Files, Server, list};
 use crate::source::{Source, SourceKind};
-use crate::template;
 
 /// `servers/` as it was when this was built: name below it and text.
 static EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/servers.rs"));
@@ -65,7 +64,7 @@ impl Servers {
             && folder.join("server.toml").is_file()
         {
             let path = folder.join("server.toml");
-            let text = read_regular_text(&path, template::FILE_BYTES_MAX)
+            let text = read_regular_text(&path, FILE_BYTES_MAX)
                 .map_err(|cause| StageError::file(Step::Prepare, path, cause))?;
             let server = Server::parse(name, &text, Files::Folder(folder));
             return server.map(|server| server.asking(self.asks));

@@ -3,13 +3,13 @@
 //! A variable that is not set is an error, never empty text: a server that starts with half a
 //! configuration would be measured as something that it is not.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value};
+use minijinja::{Environment, ErrorKind, UndefinedBehavior};
 
 use crate::server::Server;
+use crate::variables::Variables;
 use crate::version::at_least;
 
 /// Steps that rendering one template may take: those of the longest loops that make sense, and
@@ -17,34 +17,6 @@ use crate::version::at_least;
 const STEPS_MAX: u64 = 1_000_000;
 /// Longest text that a template may become, bytes.
 const TEXT_BYTES_MAX: usize = 16 << 20;
-/// Longest file of a server's folder, bytes.
-pub(crate) const FILE_BYTES_MAX: u64 = 16 << 20;
-
-/// Values by name.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Variables(BTreeMap<String, Value>);
-
-impl Variables {
-    pub(crate) fn set(&mut self, name: &str, value: impl Into<Value>) {
-        self.0.insert(name.to_owned(), value.into());
-    }
-
-    /// Sets an address of the form `host:port` by its name, and its parts for configurations that
-    /// have them apart: `NAME_ip`, without the brackets of version 6, and `NAME_port`.
-    pub(crate) fn set_address(&mut self, name: &str, address: &str) {
-        let (ip, port) = address.rsplit_once(':').unwrap_or((address, ""));
-        let ip = ip.trim_start_matches('[').trim_end_matches(']');
-        self.set(name, address);
-        self.set(&format!("{name}_ip"), ip);
-        self.set(&format!("{name}_port"), port);
-    }
-
-    /// The values of those of `names` that are set, as a template writes them.
-    pub(crate) fn texts(&self, names: &[&str]) -> BTreeMap<String, String> {
-        let text = |name: &&str| Some(((*name).to_owned(), self.0.get(*name)?.to_string()));
-        names.iter().filter_map(text).collect()
-    }
-}
 
 /// What a template can ask and include besides its variables.
 pub(crate) struct Context<'a> {

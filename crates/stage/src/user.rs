@@ -19,10 +19,9 @@ use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 use rustix::io::{Errno, FdFlags};
 use rustix::process::{Gid, Uid};
 
-use crate::configuration::OWN_FOLDER;
 use crate::error::{Cause, StageError};
 use crate::keeper::launch;
-use crate::server::Server;
+use crate::server::{OWN_FOLDER, Server};
 
 /// The user for those who are to have no rights, and its number and group where this machine has
 /// no such user.

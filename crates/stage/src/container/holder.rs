@@ -21,8 +21,7 @@ use bakeoff_record::read_regular_text;
 use rustix::process::{Pid, Signal};
 
 use crate::bounded::{self, Question};
-use crate::host;
-use crate::run_folder::KEEPERS;
+use crate::host::{self, KEEPERS};
 use crate::tree::{self, Process};
 
 /// Removes what has a label: containers, then what compose has made for them.

@@ -12,7 +12,8 @@ use super::workshop::Workshop;
 use super::{Choice, Got};
 use crate::server::Server;
 use crate::source::{CrateSource, Need};
-use crate::template::{self, Variables};
+use crate::template;
+use crate::variables::Variables;
 use crate::version::{accepts, carried};
 
 /// Versions that are looked at, the newest first, for the one that carries what is wanted.

@@ -16,8 +16,8 @@ use super::{OwnFile, Tools};
 use crate::environment;
 use crate::found::stand_in;
 use crate::statements::{self, Statement};
-use crate::template::Variables;
 use crate::user::{self, Closed, User};
+use crate::variables::Variables;
 
 /// Longest text after its changes, bytes: replacements of what others have put there may grow
 /// without end.

@@ -152,7 +152,9 @@ impl Reader<'_> {
     /// Finds the base of relative paths, and makes the main file that a mere part lacks.
     fn begin(&mut self, path: &Path, text: &str, access: Access) -> Result<(), StageError> {
         let site = self.rules.foreign.site.as_ref();
-        let whole = site.map(|site| site.whole(self.main, text, self.rules));
+        let included = text.lines().flat_map(|line| self.rules.included(line));
+        let included: Vec<&str> = included.collect();
+        let whole = site.map(|site| site.whole(self.main, text, &included));
         let whole = whole
             .transpose()
             .map_err(|cause| StageError::file(Step::Prepare, path, std::io::Error::other(cause)))?;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::foreign::{Foreign, ForeignTable};
 use super::includes::Lead;
-use crate::template::Variables;
+use crate::variables::Variables;
 
 /// `[own]` as it is written.
 #[derive(Debug, Clone, Default, Deserialize)]

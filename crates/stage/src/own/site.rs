@@ -9,7 +9,6 @@ use bakeoff_record::read_regular_text;
 use regex_lite::Regex;
 use serde::Deserialize;
 
-use super::rules::OwnRules;
 use crate::statements::{self, Statement};
 
 /// Name of the main file that a part gets, beside the base of its relative paths.
@@ -95,7 +94,7 @@ impl SiteRules {
         &self.table.main
     }
 
-    /// What the file `path` lacks; `None` where it lacks nothing.
+    /// What the file `path`, which takes in `included`, lacks; `None` where it lacks nothing.
     ///
     /// # Errors
     /// When it is a part of which no whole can be made, with what is missing.
@@ -103,12 +102,12 @@ impl SiteRules {
         &self,
         path: &Path,
         text: &str,
-        rules: &OwnRules,
+        included: &[&str],
     ) -> Result<Option<Whole>, String> {
         let top = statements::parse(text);
         let has = |name: &str| top.iter().any(|it| it.name() == name && it.block.is_some());
         let table = &self.table;
-        let base = base(path, text, rules);
+        let base = base(path, included);
         let main = if table.whole.iter().any(|name| has(name)) {
             // A file that takes others in may have it from there.
             if has(&table.first) || top.iter().any(|it| it.name() == "include") {
@@ -192,10 +191,10 @@ impl SiteRules {
 
 /// The folder in which a part's relative paths begin: of its own folder and those above, the one
 /// in which most of what it takes in is found.
-fn base(path: &Path, text: &str, rules: &OwnRules) -> PathBuf {
+fn base(path: &Path, included: &[&str]) -> PathBuf {
     let own = path.parent().unwrap_or(Path::new("/"));
-    let included = text.lines().flat_map(|line| rules.included(line));
-    let relative: Vec<&str> = included
+    let relative: Vec<&&str> = included
+        .iter()
         .filter(|it| !it.starts_with('/') && !it.contains(['*', '?', '[']))
         .take(100)
         .collect();

@@ -6,6 +6,7 @@ mod taken;
 
 use bakeoff_plan::Replacement;
 
+use super::rules::OwnTable;
 use super::*;
 use crate::servers::Servers;
 

@@ -9,8 +9,8 @@ use bakeoff_record::Step;
 
 use super::Prepared;
 use crate::bounded::{self, Output, Question};
-use crate::configuration::OWN_FOLDER;
 use crate::error::{Cause, StageError};
+use crate::server::OWN_FOLDER;
 use crate::{host, template};
 
 /// A check of a configuration takes milliseconds; Caddy's may read certificates.

@@ -2,7 +2,8 @@
 
 use bakeoff_record::ConfigFile;
 
-use super::{OF_THE_TRIAL, Prepared, included_name, path_in_record};
+use super::{OF_THE_TRIAL, Prepared, included_name};
+use crate::trial_folder::path_in_record;
 
 /// The configuration as used, as the record keeps it.
 pub(super) fn configs(prepared: &Prepared) -> Vec<ConfigFile> {

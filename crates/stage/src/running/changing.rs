@@ -12,9 +12,9 @@ use bakeoff_plan::{Action, CertificateKey};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::Running;
-use crate::already::Held;
 use crate::bounded::{self, Question};
 use crate::change::Way;
+use crate::held::Held;
 use crate::keeper::signal_named;
 use crate::stage::Shared;
 use crate::tree::{self, Process};
