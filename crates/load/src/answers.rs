@@ -5,9 +5,8 @@
 //! and nothing where it is recognised.
 
 use bakeoff_record::Said;
-use bakeoff_wire::h1::{NewHead, Taker};
+use bakeoff_wire::h1::NewHead;
 
-use crate::body::BodyComparison;
 use crate::spec::{Exchange, ExpectedStatus};
 
 /// Bytes of a `Location` that are kept.
@@ -29,19 +28,19 @@ struct Kept {
 }
 
 impl Answers {
-    /// Begins to keep an answer by its head, if it is the first of its status, and the body of it.
+    /// Begins to keep an answer by its head, if it is the first of its status. Returns its number,
+    /// counted from 1, for the body of it.
     #[cold]
     pub(crate) fn begin(
         &mut self,
         exchange: u32,
         expected: ExpectedStatus,
         head: &NewHead<'_>,
-        body: &mut BodyComparison,
-    ) {
+    ) -> Option<u8> {
         let is_asked_for = expected == ExpectedStatus::Exactly(head.status);
         let is_known = self.0.iter().any(|kept| kept.status == head.status);
         if is_asked_for || is_known || self.0.len() == Said::MAX {
-            return;
+            return None;
         }
         let part = |bytes: &[u8], most: usize| bytes[..bytes.len().min(most)].to_vec();
         self.0.push(Kept {
@@ -51,7 +50,7 @@ impl Answers {
             location: head.location.map(|it| part(it, LOCATION_BYTES_MAX)),
             body: Vec::new(),
         });
-        body.keep(self.0.len() as u8);
+        Some(self.0.len() as u8)
     }
 
     /// Adds what `Location` said in the first head of each status, where that is known apart from
@@ -95,46 +94,5 @@ impl Answers {
         let mut said: Vec<Said> = said.collect();
         said.sort_by_key(|said| said.status);
         said
-    }
-}
-
-/// Looks at a response over HTTP/1.1 as it comes.
-pub(crate) struct Look<'a> {
-    body: &'a mut BodyComparison,
-    exchange: &'a Exchange,
-    /// The exchange's place.
-    at: u32,
-    answers: &'a mut Answers,
-}
-
-impl<'a> Look<'a> {
-    #[inline]
-    pub(crate) fn new(
-        body: &'a mut BodyComparison,
-        exchange: &'a Exchange,
-        at: u32,
-        answers: &'a mut Answers,
-    ) -> Self {
-        Self {
-            body,
-            exchange,
-            at,
-            answers,
-        }
-    }
-}
-
-impl Taker for Look<'_> {
-    fn head(&mut self, head: &NewHead<'_>) {
-        if !(200..300).contains(&head.status) {
-            self.answers
-                .begin(self.at, self.exchange.status, head, self.body);
-        }
-    }
-
-    #[inline]
-    fn body(&mut self, part: &[u8]) {
-        let expected = self.exchange.body.as_deref().unwrap_or_default();
-        self.body.take(expected, part, self.answers);
     }
 }

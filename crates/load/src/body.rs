@@ -1,6 +1,9 @@
 //! Comparison of a response body with the expected one, as it comes.
 
+use bakeoff_wire::h1::{NewHead, Taker};
+
 use crate::answers::Answers;
+use crate::spec::Exchange;
 
 /// How far a body agrees with the expected one.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,6 +57,47 @@ impl BodyComparison {
     #[inline]
     pub(crate) fn is_right(&self, expected: &[u8], body_bytes: u64) -> bool {
         !self.differs && body_bytes == expected.len() as u64
+    }
+}
+
+/// Looks at a response over HTTP/1.1 as it comes.
+pub(crate) struct Look<'a> {
+    body: &'a mut BodyComparison,
+    exchange: &'a Exchange,
+    /// The exchange's place.
+    at: u32,
+    answers: &'a mut Answers,
+}
+
+impl<'a> Look<'a> {
+    #[inline]
+    pub(crate) fn new(
+        body: &'a mut BodyComparison,
+        exchange: &'a Exchange,
+        at: u32,
+        answers: &'a mut Answers,
+    ) -> Self {
+        Self {
+            body,
+            exchange,
+            at,
+            answers,
+        }
+    }
+}
+
+impl Taker for Look<'_> {
+    fn head(&mut self, head: &NewHead<'_>) {
+        if !(200..300).contains(&head.status) {
+            let kept = self.answers.begin(self.at, self.exchange.status, head);
+            kept.into_iter().for_each(|number| self.body.keep(number));
+        }
+    }
+
+    #[inline]
+    fn body(&mut self, part: &[u8]) {
+        let expected = self.exchange.body.as_deref().unwrap_or_default();
+        self.body.take(expected, part, self.answers);
     }
 }
 

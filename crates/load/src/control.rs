@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use crate::ledger::{Log, Logged, Noted};
-use crate::pulse::Pulse;
+use crate::pulse::Live;
 use crate::share::Share;
 
 /// Which requests are noted one by one.
@@ -150,43 +150,5 @@ impl Control {
     pub(crate) fn set_window(&self, start: Instant, end: Instant) {
         // Only the first thread past the barrier sets it.
         let _ = self.window.set((start, end));
-    }
-}
-
-/// Requests that ended since the start, warm-up included; about 100 ms old.
-#[derive(Debug, Default)]
-pub struct Live {
-    ok: AtomicU64,
-    errors: AtomicU64,
-    /// The longest that a request of the window took that ended, nanoseconds.
-    longest_ns: AtomicU64,
-    /// The time that they cover, and latencies.
-    pub(crate) pulse: Pulse,
-}
-
-impl Live {
-    /// Requests that ended as `ok`.
-    pub fn ok(&self) -> u64 {
-        self.ok.load(Ordering::Relaxed)
-    }
-
-    /// Requests that ended otherwise.
-    pub fn errors(&self) -> u64 {
-        self.errors.load(Ordering::Relaxed)
-    }
-
-    /// A request took so long to its end.
-    pub(crate) fn took(&self, ns: u64) {
-        self.longest_ns.fetch_max(ns, Ordering::Relaxed);
-    }
-
-    /// The longest that a request took that ended, nanoseconds; about 100 ms old.
-    pub(crate) fn longest_ns(&self) -> u64 {
-        self.longest_ns.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn add(&self, ok: u64, errors: u64) {
-        self.ok.fetch_add(ok, Ordering::Relaxed);
-        self.errors.fetch_add(errors, Ordering::Relaxed);
     }
 }

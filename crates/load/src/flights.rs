@@ -15,32 +15,10 @@ use bakeoff_wire::h1::NewHead;
 
 use crate::body::BodyComparison;
 use crate::end::End;
-use crate::ledger::{Answer, Failure, Ledger, Origin};
+use crate::flight::{Flight, Origin};
+use crate::ledger::{Answer, Failure, Ledger};
 use crate::lengths::Lengths;
-use crate::slot::Score;
 use crate::spec::Exchange;
-
-/// A request that has begun. Times are nanoseconds.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Flight {
-    pub(crate) origin: Origin,
-    /// When it was sent first; 0 before.
-    pub(crate) sent: u64,
-    /// When the first byte of its answer was read; 0 before.
-    pub(crate) first_byte: u64,
-    pub(crate) body: BodyComparison,
-}
-
-impl Flight {
-    pub(crate) fn new(origin: Origin) -> Self {
-        Self {
-            origin,
-            sent: 0,
-            first_byte: 0,
-            body: BodyComparison::start(origin.check),
-        }
-    }
-}
 
 /// The requests of a slot.
 pub(crate) enum Requests {
@@ -273,7 +251,8 @@ impl Flights {
             };
             let expected = sink.exchanges[at as usize].status;
             let answers = &mut sink.ledger.counts.observed.said;
-            answers.begin(at, expected, &head, &mut place.flight.body);
+            let kept = answers.begin(at, expected, &head).into_iter();
+            kept.for_each(|number| place.flight.body.keep(number));
         }
     }
 
@@ -437,5 +416,22 @@ impl Place {
             0 => is_ready.then_some(self.enqueued),
             sent => Some(sent),
         }
+    }
+}
+
+/// How a client was served in the window.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Score {
+    /// `ok` answers.
+    pub(crate) answers: u64,
+    /// Longest wait for one of them, nanoseconds.
+    pub(crate) longest: u64,
+}
+
+impl Score {
+    #[inline]
+    pub(crate) fn add(&mut self, latency: u64) {
+        self.answers += 1;
+        self.longest = self.longest.max(latency);
     }
 }

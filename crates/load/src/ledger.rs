@@ -15,9 +15,9 @@
 
 use bakeoff_record::Outcome;
 
-use crate::control::Live;
 use crate::end::End;
-use crate::flights::Flight;
+use crate::flight::{Flight, Origin};
+use crate::pulse::Live;
 use crate::spec::Exchange;
 use crate::usage::CpuTime;
 
@@ -36,23 +36,6 @@ pub use log::{Logged, Noted};
 
 /// Send gaps kept one by one.
 const GAPS_MAX: usize = 1_000;
-
-/// Where a request comes from. Times are nanoseconds.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Origin {
-    /// When it began: it was due, and there was a place for it, though perhaps no connection yet.
-    pub(crate) began: u64,
-    /// When it was due; the time it was sent in a closed loop.
-    pub(crate) intended: u64,
-    /// Which exchange it is of.
-    pub(crate) exchange: u32,
-    /// Whether its answer's body is compared byte by byte.
-    pub(crate) check: bool,
-    /// Whether no place was free when it was due.
-    pub(crate) was_short: bool,
-    /// Whether it was sent as the first of its connection.
-    pub(crate) is_first: bool,
-}
 
 /// A whole response to a request.
 #[derive(Debug, Clone, Copy)]

@@ -22,6 +22,7 @@ mod control;
 mod driver;
 mod end;
 mod engine;
+mod flight;
 mod flights;
 mod gathering;
 mod greed;
@@ -56,11 +57,11 @@ mod work;
 pub use bakeoff_wire::h1::{Request, RequestError};
 pub use bakeoff_wire::{h2, h3};
 pub use clock::now as monotonic_ns;
-pub use control::{Control, Live};
+pub use control::Control;
 pub use engine::run;
 pub use ledger::{Logged, Noted};
 pub use limits::{Shortage, check_clients, check_open_files};
-pub use pulse::Reading;
+pub use pulse::{Live, Reading};
 pub use share::Part;
 pub use spec::{
     BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Speaking, Threads,

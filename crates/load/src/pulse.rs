@@ -9,13 +9,22 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bakeoff_record::{Histogram, Outcome, OutcomeCounts};
 
-use crate::control::Live;
-
 /// Buckets per power of two: the middle of a bucket is off by at most 1.1 %.
 const PER_OCTAVE: usize = 32;
 /// Powers of two of nanoseconds: 2^42 ns are 73 minutes; what is longer is in the last bucket.
 const OCTAVES: usize = 42;
 const BUCKETS: usize = OCTAVES * PER_OCTAVE;
+
+/// Requests that ended since the start, warm-up included; about 100 ms old.
+#[derive(Debug, Default)]
+pub struct Live {
+    ok: AtomicU64,
+    errors: AtomicU64,
+    /// The longest that a request of the window took that ended, nanoseconds.
+    longest_ns: AtomicU64,
+    /// The time that they cover, and latencies.
+    pulse: Pulse,
+}
 
 /// Time and latencies that go with the live counters; written and read without locks.
 #[derive(Debug)]
@@ -43,6 +52,31 @@ impl Default for Pulse {
 }
 
 impl Live {
+    /// Requests that ended as `ok`.
+    pub fn ok(&self) -> u64 {
+        self.ok.load(Ordering::Relaxed)
+    }
+
+    /// Requests that ended otherwise.
+    pub fn errors(&self) -> u64 {
+        self.errors.load(Ordering::Relaxed)
+    }
+
+    /// A request took so long to its end.
+    pub(crate) fn took(&self, ns: u64) {
+        self.longest_ns.fetch_max(ns, Ordering::Relaxed);
+    }
+
+    /// The longest that a request took that ended, nanoseconds; about 100 ms old.
+    pub(crate) fn longest_ns(&self) -> u64 {
+        self.longest_ns.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, ok: u64, errors: u64) {
+        self.ok.fetch_add(ok, Ordering::Relaxed);
+        self.errors.fetch_add(errors, Ordering::Relaxed);
+    }
+
     /// Asks the engine's threads for latencies from now on.
     pub fn want_latencies(&self) {
         self.pulse.is_wanted.store(true, Ordering::Relaxed);

@@ -12,20 +12,15 @@
 use bakeoff_record::Outcome;
 
 use crate::driver::Driver;
-use crate::end::{Closed, End, Late};
-use crate::flights::{Flight, Flights, Lost, Requests};
+use crate::end::{Closed, End};
+use crate::flight::Flight;
+use crate::flights::{Flights, Requests, Score};
 use crate::greed::Greed;
-use crate::ledger::{Failure, Stage};
+use crate::ledger::Stage;
 use crate::line::Line;
 use crate::link::{Link, QuicLink};
-use crate::pace::Pace;
 use crate::thread::{Course, Thread};
 use crate::ways::ATTEMPT_NS_MAX;
-use crate::work::{begin, many, open};
-
-/// Connections in a row that may end without taking a request, before those that wait for the
-/// next one are given up.
-pub(crate) const FRUITLESS_MAX: u8 = 2;
 
 /// A place for a connection.
 pub(crate) struct Slot<S> {
@@ -46,7 +41,7 @@ pub(crate) struct Slot<S> {
     /// Connections in a row that ended without taking a request.
     pub(crate) fruitless: u8,
     /// Its earliest entry among the deadlines.
-    deadline: Option<u64>,
+    pub(crate) deadline: Option<u64>,
     /// Whether the agenda watches it.
     pub(crate) is_watched: bool,
     pub(crate) greed: Greed,
@@ -100,29 +95,12 @@ impl<S> Phase<S> {
     }
 
     /// Whether the server said that it ends the connection, without an error.
-    fn was_left_in_order(&self) -> bool {
+    pub(crate) fn was_left_in_order(&self) -> bool {
         match self {
             Self::Ready(Link::Streams(streams)) => streams.was_left_in_order(),
             Self::Ready(Link::Quic(quic)) => quic.session.is_going_away(),
             _ => false,
         }
-    }
-}
-
-/// How a client was served in the window.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Score {
-    /// `ok` answers.
-    pub(crate) answers: u64,
-    /// Longest wait for one of them, nanoseconds.
-    pub(crate) longest: u64,
-}
-
-impl Score {
-    #[inline]
-    pub(crate) fn add(&mut self, latency: u64) {
-        self.answers += 1;
-        self.longest = self.longest.max(latency);
     }
 }
 
@@ -208,54 +186,8 @@ impl<S> Slot<S> {
         }
     }
 
-    /// Ends what is on the connection, closes it, and lets the slot rest.
-    #[cold]
-    pub(crate) fn fail<D: Driver<Socket = S>>(
-        &mut self,
-        end: End,
-        thread: &mut Thread<'_, D>,
-        now: u64,
-    ) {
-        match self.phase {
-            Phase::Knocking(_) | Phase::Connecting(_) | Phase::ShakingQuic(_) => {
-                return open::fail(self, end, thread, now);
-            }
-            Phase::Shaking(_) => {
-                thread.ledger.counts.links.connections.failed += 1;
-                thread.agenda.opening -= 1;
-            }
-            Phase::Spare | Phase::Resting | Phase::Ready(_) => {}
-        }
-        self.leave_phase(thread, now);
-        let is_ready = self.is_ready();
-        let end = self.after_quiet(end, is_ready, thread, now);
-        match &mut self.requests {
-            Requests::One(one) => {
-                if let Some(flight) = one.take() {
-                    thread.ledger.fail(&flight, &Failure::by(&end, now));
-                }
-            }
-            Requests::Many(flights) => {
-                let is_served = is_ready && flights.answered > 0;
-                let was_left = self.phase.was_left_in_order();
-                // Where no request ends with the connection, this could go on for ever.
-                let is_fruitless = was_left && !is_served && flights.in_flight() == 0;
-                self.fruitless = if is_fruitless { self.fruitless + 1 } else { 0 };
-                let lost = if is_served || (was_left && self.fruitless < FRUITLESS_MAX) {
-                    Lost::Sent
-                } else {
-                    self.fruitless = 0;
-                    Lost::All
-                };
-                flights.lose(&end, lost, now, &mut thread.ledger);
-            }
-        }
-        self.close(thread);
-        self.rest(thread, now);
-    }
-
     /// Says how long a connection was quiet that the server closed before an answer.
-    fn after_quiet<D: Driver>(
+    pub(crate) fn after_quiet<D: Driver>(
         &self,
         end: End,
         is_ready: bool,
@@ -303,36 +235,6 @@ impl<S> Slot<S> {
         } else if thread.may_connect() {
             self.phase = Phase::Resting;
             thread.agenda.wake(self.index, now + thread.pause_ns());
-        }
-    }
-
-    /// The slot's rest is over, or its turn to begin has come.
-    pub(crate) fn wake<D: Driver<Socket = S>>(&mut self, thread: &mut Thread<'_, D>, now: u64) {
-        match self.phase {
-            // It was held back from being read.
-            Phase::Ready(_) => return thread.agenda.leave_unread(self.index),
-            // This entry was made before the failure.
-            Phase::Resting if now < self.since.saturating_add(thread.pause_ns()) => return,
-            Phase::Spare | Phase::Resting => {}
-            Phase::Knocking(at) if at <= now => return open::knock(self, thread, now),
-            Phase::Knocking(_)
-            | Phase::Connecting(_)
-            | Phase::Shaking(_)
-            | Phase::ShakingQuic(_) => return,
-        }
-        if thread.course == Course::Connecting && self.generation > 0 {
-            // A connection that has ended left this entry behind: it opens no other one, so that
-            // no server can keep the load from its beginning.
-            return;
-        }
-        self.leave_phase(thread, now);
-        self.phase = Phase::Spare;
-        if thread.course == Course::Connecting || self.has_waiting() {
-            return open::connect(self, thread, now);
-        }
-        match &mut thread.pace {
-            Pace::Closed => begin::begin_next(self, thread, now),
-            Pace::Open(pace) => pace.put_spare(self.index, now),
         }
     }
 
@@ -397,44 +299,13 @@ impl<S> Slot<S> {
     }
 
     /// How long what it does may take.
-    fn patience_ns<D: Driver>(&self, thread: &Thread<'_, D>) -> u64 {
+    pub(crate) fn patience_ns<D: Driver>(&self, thread: &Thread<'_, D>) -> u64 {
         let is_attempt = matches!(self.phase, Phase::Connecting(_) | Phase::ShakingQuic(_));
         if is_attempt && thread.ways.has_others(self.endpoint) {
             ATTEMPT_NS_MAX.min(thread.timeout_ns)
         } else {
             thread.timeout_ns
         }
-    }
-
-    /// Something of the slot may be too old: its entry at `entered` is due.
-    pub(crate) fn expire<D: Driver<Socket = S>>(
-        &mut self,
-        entered: u64,
-        thread: &mut Thread<'_, D>,
-        now: u64,
-    ) {
-        if self.deadline != Some(entered) {
-            return;
-        }
-        self.deadline = None;
-        let late = match (&self.phase, &self.requests) {
-            (Phase::Spare | Phase::Resting, _) => None,
-            (Phase::Connecting(_) | Phase::Knocking(_), _) => Some(Late::Connection),
-            (Phase::Shaking(_), _) => Some(Late::TlsHandshake),
-            (Phase::ShakingQuic(_), _) => Some(Late::QuicHandshake),
-            (Phase::Ready(_), Requests::One(one)) => one.as_ref().map(|_| Late::Answer),
-            (Phase::Ready(_), Requests::Many(_)) => None,
-        };
-        let patience_ns = self.patience_ns(thread);
-        if let Some(late) = late
-            && self.since.saturating_add(patience_ns) <= now
-        {
-            let end = End::Late(late, patience_ns as f64 / 1e9);
-            self.fail(end, thread, now);
-        } else if matches!(self.requests, Requests::Many(_)) {
-            many::expire(self, thread, now);
-        }
-        self.note_deadline(thread);
     }
 
     /// A request of a connection that carries one at a time; `None` where there is none.

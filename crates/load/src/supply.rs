@@ -1,7 +1,7 @@
 //! Which request is next, and how many a thread may still begin.
 
 use crate::choice::Choice;
-use crate::ledger::Origin;
+use crate::flight::Origin;
 use crate::spec::{BodyCheck, Exchange, LoadSpec};
 
 /// The requests that a thread may still begin.

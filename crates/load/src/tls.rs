@@ -21,17 +21,19 @@ use rustls::{
     SupportedCipherSuite,
 };
 
+mod error;
 mod files;
 mod noted;
 mod quic;
 mod settings;
 mod verify;
 
-pub use files::{Pem, PemFile, PemProblem};
+pub use error::{PemFile, PemProblem, TlsSetupError};
+pub use files::Pem;
 pub(crate) use noted::{Seen, forget_seen, seen};
 pub(crate) use quic::{QuicTls, agreed_in_quic};
 pub(crate) use settings::{TlsClient, TlsSide};
-pub use settings::{TlsSettings, TlsSetupError, TlsVersions, Trust};
+pub use settings::{TlsSettings, TlsVersions, Trust};
 use verify::VersionOne;
 
 /// Room that an encrypted request may need beyond its length: a record's header and tag, for

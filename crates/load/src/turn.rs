@@ -14,13 +14,14 @@ use bakeoff_record::Outcome;
 
 use crate::control::Control;
 use crate::driver::{Driver, Ready, Wait};
+use crate::flight::Origin;
 use crate::gathering::Gathering;
-use crate::ledger::{Counts, Origin, Stage, Window};
+use crate::ledger::{Counts, Stage, Window};
 use crate::pace::Pace;
 use crate::slot::{Phase, Slot};
 use crate::spec::{LoadSpec, Waiting};
 use crate::thread::{Course, Thread};
-use crate::work::{self, begin, quic};
+use crate::work::{self, quic};
 
 #[cfg(test)]
 mod tests;
@@ -213,10 +214,10 @@ impl<'a, D: Driver> Loop<'a, D> {
             self.begun += 1;
             let now = thread.driver.now();
             if slot.is_ready() {
-                begin::begin_free(slot, thread, now);
+                work::begin_free(slot, thread, now);
                 work::many::open_streams(slot, thread, now);
             } else if !slot.has_begun() {
-                begin::begin_next(slot, thread, now);
+                work::begin_next(slot, thread, now);
             }
             if thread.agenda.opening >= opening + CONNECTS_MAX {
                 return;
@@ -542,7 +543,7 @@ impl<'a, D: Driver> Loop<'a, D> {
                 thread.driver.now()
             };
             thread.clock = at;
-            begin::begin(slot, due.at, due.was_short, thread, at);
+            work::begin(slot, due.at, due.was_short, thread, at);
             work::many::open_streams(slot, thread, at);
             connects += usize::from(thread.agenda.opening > opening);
         }

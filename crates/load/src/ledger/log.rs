@@ -6,8 +6,8 @@
 
 use bakeoff_record::Outcome;
 
-use super::{Answer, Failure, Ledger, Origin};
-use crate::flights::Flight;
+use super::{Answer, Failure, Ledger};
+use crate::flight::{Flight, Origin};
 
 /// A request that ended and belongs to the window. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

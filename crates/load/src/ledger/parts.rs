@@ -2,8 +2,8 @@
 
 use bakeoff_record::{Failed, Histogram, Interval, Outcome};
 
-use crate::control::Live;
 use crate::pulse::Added;
+use crate::pulse::Live;
 
 /// Parts at the most, an even number; beyond it they are joined in pairs.
 pub(super) const PARTS_MAX: usize = 100;

@@ -11,10 +11,10 @@ use bakeoff_wire::h1::{EarlyEnd, Response, ResponseReader, Violation};
 use rustix::io::Errno;
 
 use super::Intake;
-use crate::answers::Look;
+use crate::body::Look;
 use crate::driver::{Driver, ReadTime};
 use crate::end::End;
-use crate::flights::Flight;
+use crate::flight::Flight;
 use crate::greed::Greed;
 use crate::line::{Ciphertext, Line};
 use crate::spec::LoadSpec;

@@ -2,7 +2,6 @@
 //! PEM of it: a library would only say that nothing was found.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -12,10 +11,7 @@ use rustls::pki_types::pem::{PemObject as _, SectionKind};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::{Deserialize, Serialize};
 
-use super::settings::TlsSetupError;
-
-/// Longest file, bytes: those of all authorities of a system have a quarter of a megabyte.
-const FILE_BYTES_MAX: u64 = 16 << 20;
+use super::error::{FILE_BYTES_MAX, PemFile, PemProblem, TlsSetupError};
 
 /// A file of certificates or keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,109 +27,6 @@ impl<P: Into<PathBuf>> From<P> for Pem {
         Self {
             path: path.into(),
             bytes: None,
-        }
-    }
-}
-
-/// Which file it is, and so whose certificate or key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PemFile {
-    /// Those who may have issued the server's certificate.
-    Authorities,
-    /// The certificate that the client shows.
-    Certificate,
-    /// The key of that certificate.
-    Key,
-}
-
-/// What is wrong with a file of certificates or keys.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PemProblem {
-    /// The system does not read it.
-    Unreadable(String),
-    /// It is longer than any such file.
-    TooLong,
-    /// There is nothing in it.
-    Empty,
-    /// It holds this instead.
-    Holds(&'static str),
-    /// It is an archive of a certificate and its key.
-    Pkcs12,
-    /// It is in binary, without the lines of PEM.
-    Der,
-    /// The key is encrypted.
-    Encrypted,
-    /// It is a key in the form of OpenSSH.
-    Ssh,
-    /// It is something else.
-    NotPem,
-    /// Its lines of PEM are damaged.
-    Damaged(String),
-    /// What this part of it holds is not what it says it is; from 1.
-    NoCertificate(usize),
-    /// The key is of a kind that is not supported.
-    KindOfKey,
-}
-
-impl fmt::Display for PemFile {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Authorities => "the authorities (--cacert)",
-            Self::Certificate => "the client certificate (--cert)",
-            Self::Key => "the client's key (--key)",
-        })
-    }
-}
-
-impl PemProblem {
-    /// What is wrong, and what to do about it.
-    pub(super) fn told(&self, file: PemFile, path: &Path) -> String {
-        let path = path.display();
-        let is_key = file == PemFile::Key;
-        match self {
-            Self::Unreadable(why) => why.clone(),
-            Self::TooLong => format!("it is longer than {FILE_BYTES_MAX} bytes"),
-            Self::Empty => "it is empty".to_owned(),
-            Self::Holds(found) if file == PemFile::Authorities => {
-                format!("it holds {found} and no certificate")
-            }
-            Self::Holds(found) => {
-                let wanted = if is_key { "private key" } else { "certificate" };
-                format!(
-                    "it holds {found} and no {wanted}: --cert names the certificate, and --key its \
-                     key"
-                )
-            }
-            Self::Pkcs12 if file == PemFile::Authorities => format!(
-                "it is PKCS#12: write PEM with `openssl pkcs12 -in {path} -nokeys -out ca.pem`"
-            ),
-            Self::Pkcs12 => format!(
-                "it is PKCS#12: write PEM with `openssl pkcs12 -in {path} -nodes -out client.pem`, \
-                 and give --cert client.pem alone, which holds the key as well"
-            ),
-            Self::Der => {
-                let command = if is_key { "pkey" } else { "x509" };
-                format!(
-                    "it is not PEM: if it is DER, write PEM with `openssl {command} -inform DER \
-                     -in {path} -out new.pem`"
-                )
-            }
-            Self::Encrypted => format!(
-                "the key is encrypted: write it without a password with `openssl pkey -in {path} \
-                 -out key.pem`"
-            ),
-            Self::Ssh => "it is a key of OpenSSH: make PEM of a copy of it with `ssh-keygen -p -m \
-                          PKCS8 -f COPY`"
-                .to_owned(),
-            Self::NotPem => {
-                let label = if is_key { "PRIVATE KEY" } else { "CERTIFICATE" };
-                format!("it has no PEM, as in -----BEGIN {label}-----")
-            }
-            Self::Damaged(why) => format!("its PEM is damaged: {why}"),
-            Self::NoCertificate(which) => format!("certificate {which} in it is damaged"),
-            Self::KindOfKey => "this kind of key is not supported: expected RSA of 2048 bits or \
-                                more, ECDSA with P-256, P-384 or P-521, or Ed25519"
-                .to_owned(),
         }
     }
 }

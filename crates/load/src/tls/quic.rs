@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use quinn_proto::crypto::rustls::QuicClientConfig;
+use rustls::client::ClientConfig;
 use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
+use rustls::pki_types::ServerName;
 
 use super::Agreed;
+use super::error::TlsSetupError;
 use super::noted::Seen;
-use super::settings::{TlsClient, TlsSetupError};
 
 /// Settings made ready for QUIC: shared by all connections.
 #[derive(Clone)]
@@ -25,18 +27,21 @@ impl std::fmt::Debug for QuicTls {
 }
 
 impl QuicTls {
-    pub(super) fn new(client: TlsClient) -> Result<Self, TlsSetupError> {
+    pub(super) fn new(
+        config: Arc<ClientConfig>,
+        name: &ServerName<'_>,
+    ) -> Result<Self, TlsSetupError> {
         let contradiction = |message: String| TlsSetupError::Contradiction(message);
         // The first packets of every connection are under this suite, whatever is agreed on.
         let initial = TLS13_AES_128_GCM_SHA256
             .tls13()
             .and_then(|suite| suite.quic_suite())
             .ok_or_else(|| contradiction("TLS13_AES_128_GCM_SHA256 is missing".to_owned()))?;
-        let config = QuicClientConfig::with_initial(client.config, initial)
+        let config = QuicClientConfig::with_initial(config, initial)
             .map_err(|error| contradiction(error.to_string()))?;
         Ok(Self {
             config: Arc::new(config),
-            server_name: client.name.to_str().into_owned(),
+            server_name: name.to_str().into_owned(),
         })
     }
 }

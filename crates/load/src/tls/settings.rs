@@ -1,6 +1,6 @@
 //! What TLS is to offer and to verify, from names as people write them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::danger::ServerCertVerifier;
@@ -14,7 +14,8 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, SupportedCipherSuite, SupportedProtocolVersion};
 use serde::{Deserialize, Serialize};
 
-use super::files::{self, Pem, PemFile, PemProblem};
+use super::error::{PemFile, PemProblem, TlsSetupError};
+use super::files::{self, Pem};
 use super::noted;
 use super::quic::QuicTls;
 use super::verify::{AnyCertificate, Known};
@@ -66,58 +67,6 @@ pub enum TlsVersions {
     Only12,
     /// 1.3 only.
     Only13,
-}
-
-/// Why TLS cannot be set up.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TlsSetupError {
-    /// No cipher suite has this name.
-    #[error("there is no cipher suite {name}; known: {known}")]
-    Cipher {
-        /// As written.
-        name: String,
-        /// All names.
-        known: String,
-    },
-    /// No group has this name.
-    #[error("there is no key exchange group {name}; known: {known}")]
-    Group {
-        /// As written.
-        name: String,
-        /// All names.
-        known: String,
-    },
-    /// A PEM file cannot be used.
-    #[error("failed to read {file} from {}: {}", path.display(), problem.told(*file, path))]
-    Pem {
-        /// Whose it is.
-        file: PemFile,
-        /// Its path.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: PemProblem,
-    },
-    /// The key is another certificate's.
-    #[error(
-        "the private key in {} is not that of the first certificate in {}: name the files of one \
-         certificate and its key with --key and --cert, the client's own certificate first",
-        key.display(), certificate.display()
-    )]
-    OtherKey {
-        /// The file of the certificate.
-        certificate: PathBuf,
-        /// The file of the key.
-        key: PathBuf,
-    },
-    /// The system's trusted authorities cannot be read.
-    #[error("this system has no readable certificate authorities ({0}); pass a file with --cacert")]
-    NoRoots(String),
-    /// The server's name is neither a host name nor an address.
-    #[error("{0:?} is not a server name for TLS")]
-    ServerName(String),
-    /// The choices do not fit together.
-    #[error("TLS cannot be set up: {0}")]
-    Contradiction(String),
 }
 
 /// Settings made ready: shared by all connections.
@@ -188,7 +137,8 @@ impl TlsSettings {
             let message = "QUIC needs TLS 1.3".to_owned();
             return Err(TlsSetupError::Contradiction(message));
         }
-        QuicTls::new(self.client(host, alpn, &[&TLS13], true)?)
+        let TlsClient { config, name } = self.client(host, alpn, &[&TLS13], true)?;
+        QuicTls::new(config, &name)
     }
 
     /// Of QUIC, what a handshake comes to is noted on the way.

@@ -2,7 +2,7 @@
 
 use bakeoff_record::{CloseKind, Outcome};
 
-use super::{begin, open, quic, serial, streams};
+use super::{FRUITLESS_MAX, begin_free, go_on_unconnected, serial};
 use crate::driver::{Driver, ReadTime};
 use crate::end::{End, Late};
 use crate::flights::{Lost as LostRequests, Requests};
@@ -11,7 +11,7 @@ use crate::link::streams::sink;
 use crate::link::{Intake, Link};
 use crate::pace::Pace;
 use crate::quic::Lost;
-use crate::slot::{FRUITLESS_MAX, Phase, Slot};
+use crate::slot::{Phase, Slot};
 use crate::thread::Thread;
 
 /// The connection can carry requests: those that wait for it, and new ones.
@@ -20,7 +20,7 @@ pub(super) fn take_up<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread
     if let Pace::Open(pace) = &mut thread.pace {
         (0..free).for_each(|_| pace.put_idle(permit, now));
     }
-    begin::begin_free(slot, thread, now);
+    begin_free(slot, thread, now);
     open_streams(slot, thread, now);
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn follow_up<D: Driver>(
         let since = thread.ledger.last_done;
         (0..ended).for_each(|_| pace.put_idle(permit, since));
     } else if ended > 0 {
-        begin::begin_free(slot, thread, now);
+        begin_free(slot, thread, now);
     }
     thread.tools.answers_are_short = ended > 0;
     open_streams(slot, thread, now);
@@ -155,7 +155,7 @@ pub(crate) fn open_streams<D: Driver>(
     match written {
         Ok(false) => {}
         Ok(true) => thread.agenda.leave_unread(slot.index),
-        Err(end) => streams::fail(slot, end, thread, now),
+        Err(end) => fail(slot, end, thread, now),
     }
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn expire<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<
             kind: CloseKind::Timeout,
             message: format!("nothing came on the QUIC connection for {seconds} s"),
         };
-        return quic::lose(slot, lost, thread, now);
+        return lose(slot, lost, thread, now);
     }
     follow_up(slot, free_before, thread, now);
 }
@@ -246,9 +246,69 @@ pub(super) fn end_in_order<D: Driver>(
     slot.close(thread);
     if is_fruitless {
         slot.rest(thread, now);
-    } else if thread.may_connect() && slot.has_waiting() {
-        open::connect(slot, thread, now);
     } else {
-        begin::go_on_unconnected(slot, thread, now);
+        go_on_unconnected(slot, thread, now);
     }
+}
+
+/// A connection with HTTP/2 failed: what the client has to say, such as GOAWAY, is said
+/// before the end.
+#[cold]
+pub(super) fn fail<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    end: End,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    if let Phase::Ready(Link::Streams(streams)) = &mut slot.phase {
+        // That it cannot be said changes nothing.
+        let _ = streams.write(thread);
+    }
+    if end.is_by_server() {
+        closed_by_server(&mut thread.ledger, now);
+    }
+    slot.fail(end, thread, now);
+}
+
+/// A QUIC connection ended that this side did not close.
+pub(super) fn lose<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    lost: Lost,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    let Some(quic) = slot.phase.quic() else {
+        return;
+    };
+    let is_established = quic.session.is_established();
+    let was_left = quic.session.is_going_away() && lost.outcome == Outcome::ClosedEarly;
+    let is_ours = matches!(
+        lost.kind,
+        CloseKind::Local | CloseKind::Idle | CloseKind::Timeout
+    );
+    let by_server = is_established && !is_ours;
+    // One that carried requests early has failed all the same.
+    let is_early = slot.is_ready() && !is_established;
+    let (in_flight, withdrawn) = match &slot.requests {
+        Requests::Many(flights) => (flights.in_flight(), flights.withdrawn),
+        Requests::One(_) => (0, 0),
+    };
+    let links = &mut thread.ledger.counts.links;
+    if by_server && was_left && in_flight == 0 {
+        links.count_close(lost.kind);
+        return end_in_order(slot, Ended::Left, thread, now);
+    }
+    links.connections.failed += u64::from(is_early);
+    links.count_close(lost.kind);
+    if by_server {
+        let taken = slot.carried.saturating_sub(withdrawn);
+        links.carried.record(u64::from(taken));
+        closed_by_server(&mut thread.ledger, now);
+    }
+    // One that ends in order and carries nothing is no failure.
+    if by_server && in_flight == 0 && !slot.has_waiting() && !thread.pace.is_closed() {
+        slot.close(thread);
+        return go_on_unconnected(slot, thread, now);
+    }
+    slot.fail(End::Quic(lost), thread, now);
 }

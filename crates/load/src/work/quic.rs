@@ -1,16 +1,13 @@
 //! What a slot does on a connection with HTTP/3, except for what HTTP/2 does too.
 
-use bakeoff_record::{CloseKind, Outcome};
 use rustix::io::Errno;
 
-use super::{begin, many};
+use super::many;
 use crate::driver::Driver;
-use crate::end::End;
 use crate::flights::Requests;
-use crate::ledger::closed_by_server;
 use crate::link::quic::Arrived;
 use crate::link::{Intake, Link};
-use crate::quic::{Lost, Polled};
+use crate::quic::Polled;
 use crate::slot::{Phase, Slot};
 use crate::thread::Thread;
 use crate::tls;
@@ -70,7 +67,7 @@ pub(super) fn follow<D: Driver>(
         return false;
     };
     if let Some(lost) = quic.lost(&mut polled) {
-        lose(slot, lost, thread, now);
+        many::lose(slot, lost, thread, now);
         return false;
     }
     true
@@ -155,48 +152,5 @@ fn lose_socket<D: Driver>(
         return;
     };
     let lost = quic.lost_socket(errno);
-    lose(slot, lost, thread, now);
-}
-
-/// A QUIC connection ended that this side did not close.
-pub(super) fn lose<D: Driver>(
-    slot: &mut Slot<D::Socket>,
-    lost: Lost,
-    thread: &mut Thread<'_, D>,
-    now: u64,
-) {
-    let Some(quic) = slot.phase.quic() else {
-        return;
-    };
-    let is_established = quic.session.is_established();
-    let was_left = quic.session.is_going_away() && lost.outcome == Outcome::ClosedEarly;
-    let is_ours = matches!(
-        lost.kind,
-        CloseKind::Local | CloseKind::Idle | CloseKind::Timeout
-    );
-    let by_server = is_established && !is_ours;
-    // One that carried requests early has failed all the same.
-    let is_early = slot.is_ready() && !is_established;
-    let (in_flight, withdrawn) = match &slot.requests {
-        Requests::Many(flights) => (flights.in_flight(), flights.withdrawn),
-        Requests::One(_) => (0, 0),
-    };
-    let links = &mut thread.ledger.counts.links;
-    if by_server && was_left && in_flight == 0 {
-        links.count_close(lost.kind);
-        return many::end_in_order(slot, many::Ended::Left, thread, now);
-    }
-    links.connections.failed += u64::from(is_early);
-    links.count_close(lost.kind);
-    if by_server {
-        let taken = slot.carried.saturating_sub(withdrawn);
-        links.carried.record(u64::from(taken));
-        closed_by_server(&mut thread.ledger, now);
-    }
-    // One that ends in order and carries nothing is no failure.
-    if by_server && in_flight == 0 && !slot.has_waiting() && !thread.pace.is_closed() {
-        slot.close(thread);
-        return begin::go_on_unconnected(slot, thread, now);
-    }
-    slot.fail(End::Quic(lost), thread, now);
+    many::lose(slot, lost, thread, now);
 }

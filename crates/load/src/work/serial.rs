@@ -2,10 +2,11 @@
 
 use bakeoff_wire::h1::Response;
 
-use super::begin;
+use super::{begin_next, go_on_unconnected};
 use crate::driver::{Driver, Ready};
 use crate::end::End;
-use crate::flights::{Flight, Requests};
+use crate::flight::Flight;
+use crate::flights::Requests;
 use crate::ledger::{Answer, closed_by_server};
 use crate::link::serial::{Read, Rest};
 use crate::link::{Intake, Link};
@@ -116,7 +117,7 @@ pub(crate) fn take_up<D: Driver>(
     }
     let permit = slot.permit();
     match &mut thread.pace {
-        Pace::Closed => begin::begin_next(slot, thread, now),
+        Pace::Closed => begin_next(slot, thread, now),
         Pace::Open(pace) => pace.put_idle(permit, now),
     }
 }
@@ -269,7 +270,7 @@ fn complete_oddly<D: Driver>(
     }
     slot.requests = Requests::One(None);
     slot.close(thread);
-    begin::go_on_unconnected(slot, thread, now);
+    go_on_unconnected(slot, thread, now);
 }
 
 /// The request has ended: keeps or closes the connection, and begins what is next.
@@ -299,12 +300,12 @@ fn go_on<D: Driver>(
             closed_by_server(&mut thread.ledger, now);
         }
         slot.close(thread);
-        return begin::go_on_unconnected(slot, thread, now);
+        return go_on_unconnected(slot, thread, now);
     }
     thread.agenda.watch(&mut slot.is_watched, false);
     let permit = slot.permit();
     match &mut thread.pace {
-        Pace::Closed => begin::begin_next(slot, thread, now),
+        Pace::Closed => begin_next(slot, thread, now),
         Pace::Open(pace) => pace.put_idle(permit, done),
     }
 }
@@ -345,5 +346,5 @@ fn lose_idle<D: Driver>(
     if thread.course == Course::Connecting {
         return;
     }
-    begin::go_on_unconnected(slot, thread, now);
+    go_on_unconnected(slot, thread, now);
 }

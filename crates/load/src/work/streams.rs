@@ -2,9 +2,7 @@
 
 use super::many;
 use crate::driver::{Driver, Ready};
-use crate::end::End;
 use crate::flights::Requests;
-use crate::ledger::closed_by_server;
 use crate::link::streams::Taken;
 use crate::link::{Intake, Link};
 use crate::slot::{Phase, Slot};
@@ -40,7 +38,7 @@ pub(crate) fn take_up<D: Driver>(
     let early = streams.take_early(flights, thread, now);
     let end = early.and_then(|()| streams.write(thread)).err();
     if let Some(end) = end {
-        return fail(slot, end, thread, now);
+        return many::fail(slot, end, thread, now);
     }
     if readable && !read(slot, thread) {
         return;
@@ -85,7 +83,7 @@ pub(super) fn read<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_
         && let Err(end) = streams.write(thread)
     {
         let now = thread.driver.now();
-        fail(slot, end, thread, now);
+        many::fail(slot, end, thread, now);
         return false;
     }
     let taken = streams.read(flights, thread, &slot.greed, &mut intake);
@@ -101,26 +99,7 @@ pub(super) fn read<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_
         Taken::Drained => many::go_on(slot, free_before, intake, (false, from), thread, now),
         Taken::Unread => many::go_on(slot, free_before, intake, (true, from), thread, now),
         Taken::End => many::end_in_order(slot, ended, thread, now),
-        Taken::Failed(end) => fail(slot, end, thread, now),
+        Taken::Failed(end) => many::fail(slot, end, thread, now),
     }
     slot.generation == generation && slot.is_ready()
-}
-
-/// A connection with HTTP/2 failed: what the client has to say, such as GOAWAY, is said
-/// before the end.
-#[cold]
-pub(super) fn fail<D: Driver>(
-    slot: &mut Slot<D::Socket>,
-    end: End,
-    thread: &mut Thread<'_, D>,
-    now: u64,
-) {
-    if let Phase::Ready(Link::Streams(streams)) = &mut slot.phase {
-        // That it cannot be said changes nothing.
-        let _ = streams.write(thread);
-    }
-    if end.is_by_server() {
-        closed_by_server(&mut thread.ledger, now);
-    }
-    slot.fail(end, thread, now);
 }

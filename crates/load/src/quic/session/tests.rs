@@ -12,7 +12,8 @@ use quinn_proto::{
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::*;
-use crate::ledger::{Ledger, Origin};
+use crate::flight::Origin;
+use crate::ledger::Ledger;
 use crate::lengths::Lengths;
 use crate::spec::{
     BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Speaking, Threads,
