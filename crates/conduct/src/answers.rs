@@ -1,6 +1,5 @@
 //! Answers outside the window: asked for before and after the load, compared, and recorded.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -8,8 +7,9 @@ use bakeoff_plan::{Encoding, Request, Trial};
 use bakeoff_record::{Step, TrialEnd, TrialRecord, Warning, When};
 use bakeoff_stage::Fetched;
 
+use crate::setting::Setting;
 use crate::site::Staged;
-use crate::trial::Setting;
+use crate::spec::Encoded;
 
 /// Most requests of a list that are asked for. From a longer list this many are chosen evenly.
 const ASKED_MAX: usize = 64;
@@ -19,10 +19,6 @@ pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 const RECOVERY_TIMEOUTS: f64 = 3.0;
 /// Pause between two requests for an answer that did not come.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
-
-/// Bodies as they were sent where the server encodes or the plan knows no more, by the position of
-/// their request: what a right body looks like on the wire.
-pub type Encoded = BTreeMap<usize, Vec<u8>>;
 
 /// Asks before the load. A wrong answer ends the trial.
 pub(crate) fn check_before(

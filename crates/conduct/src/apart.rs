@@ -9,9 +9,10 @@ use bakeoff_record::{
     HostFacts, HostRole, Hosts, LostHost, Pinned, Step, StopFacts, TrialEnd, TrialRecord, Usage,
 };
 
-use crate::first::FirstAnswers;
 use crate::preflight::Finding;
-use crate::site::{Answer, Ask, Part, Site, SiteError, Staged, StartFailed, StartOrder, Started};
+use crate::site::{
+    Answer, Ask, FirstAnswers, Part, Site, SiteError, Staged, StartFailed, StartOrder, Started,
+};
 
 /// Two sites: one for servers, and one for the upstream behind them.
 #[derive(Debug)]

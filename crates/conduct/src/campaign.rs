@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use bakeoff_plan::{Plan, Trial};
 use bakeoff_record::{
@@ -11,7 +10,6 @@ use bakeoff_record::{
 };
 
 use crate::ConductError;
-use crate::clock::Clock;
 use crate::event::Event;
 use crate::find::Searches;
 use crate::generators::{Generators, OwnEngine};
@@ -19,12 +17,11 @@ use crate::overload::Overloads;
 use crate::roles::Roles;
 use crate::rounds::{Rounds, Widest};
 use crate::sequence::Sequence;
+use crate::setting::Setting;
 use crate::site::Site;
 use crate::timed::{NextTimed, Timed};
-use crate::trial::{self, Away, Carried, Setting};
+use crate::trial::{self, Away, Carried};
 
-/// How often a rest looks whether somebody wants to stop.
-const REST_PERIOD: Duration = Duration::from_millis(50);
 /// How often a trial is begun whose host is lost before its load, and reached again each time.
 const BEGINS: u32 = 3;
 
@@ -146,7 +143,7 @@ pub fn carry_out(
         campaign.keep(record, on_event)?;
         match losses.why_over(&trial.id, away) {
             Some(why) => return Ok(CampaignEnd::HostLost(why)),
-            None if rests => rest(plan.rest, &clock, &options.stop),
+            None if rests => clock.rest(plan.rest, &options.stop),
             None => {}
         }
     }
@@ -285,18 +282,6 @@ fn kept(mut record: TrialRecord) -> TrialRecord {
         result.urls = Vec::new();
     }
     record
-}
-
-/// Sleeps, unless somebody wants to stop.
-pub(crate) fn rest(length: Duration, clock: &Clock, stop: &AtomicBool) {
-    let end = clock.now() + length;
-    while !stop.load(Ordering::Relaxed) {
-        let left = end.saturating_duration_since(clock.now());
-        if left.is_zero() {
-            return;
-        }
-        clock.sleep(left.min(REST_PERIOD));
-    }
 }
 
 #[cfg(test)]

@@ -2,10 +2,13 @@
 //! somebody waits. It measures nothing.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+
+/// How often a rest looks whether somebody wants to stop.
+const REST_PERIOD: Duration = Duration::from_millis(50);
 
 /// Where invented time begins.
 const EPOCH: Timestamp = Timestamp::constant(946_684_800, 0);
@@ -58,6 +61,18 @@ impl Clock {
         match &self.0 {
             None => Timestamp::now(),
             Some(invented) => EPOCH.saturating_add(invented.passed()).unwrap_or(EPOCH),
+        }
+    }
+
+    /// Sleeps, unless somebody wants to stop.
+    pub(crate) fn rest(&self, length: Duration, stop: &AtomicBool) {
+        let end = self.now() + length;
+        while !stop.load(Ordering::Relaxed) {
+            let left = end.saturating_duration_since(self.now());
+            if left.is_zero() {
+                return;
+            }
+            self.sleep(left.min(REST_PERIOD));
         }
     }
 }

@@ -16,13 +16,14 @@ use bakeoff_plan::{
 };
 use bakeoff_record::{RecordFolder, TrialEnd, TrialRecord, disturbances};
 
-use crate::campaign::{CampaignEnd, rest};
+use crate::campaign::CampaignEnd;
 use crate::clock::Clock;
 use crate::event::Event;
 use crate::generators::{Generators, OwnEngine};
 use crate::roles::{Roles, RolesError, RolesHere};
+use crate::setting::Setting;
 use crate::site::Site;
-use crate::trial::{self, Setting};
+use crate::trial;
 use crate::{ConductError, Left};
 
 /// Rounds of an experiment.
@@ -330,7 +331,7 @@ pub fn confirm(
         record.disturbed = disturbances(&record);
         folder.append(&record)?;
         on_event(Event::Ended(&record));
-        rest(plan.rest, &clock, &means.stop);
+        clock.rest(plan.rest, &means.stop);
     }
     Ok(CampaignEnd::Complete)
 }

@@ -15,15 +15,13 @@ use bakeoff_plan::{
 };
 use bakeoff_record::{AnswerCheck, OwnLimits, Pinned, Step, TrialEnd};
 use bakeoff_stage::{Cause, Fetched, Stage, StageError};
-use serde::{Deserialize, Serialize};
 
 use crate::answers::{ANSWER_LIMIT, chosen};
-use crate::campaign::rest;
 use crate::clock::Clock;
 use crate::contestant::{Answered, Contestant, Place};
-use crate::learn::{Seen, learn};
+use crate::learn::{Answers, Pair, Seen, learn};
 use crate::preflight::Finding;
-use crate::site::{Part, StartOrder};
+use crate::site::{FirstAnswers, Part, StartOrder};
 
 /// A clock in seconds has moved on by then.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(1100);
@@ -42,23 +40,6 @@ pub struct Approach<'a> {
     /// Set to look no further.
     pub stop: &'a AtomicBool,
 }
-
-/// The result of the first contact.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FirstAnswers {
-    /// What is wrong, in the order of the plan.
-    pub findings: Vec<Finding>,
-    /// The plan, with the right answers that it left open.
-    pub plan: Plan,
-    /// What was found out about answers, for people; also in the notes of the plan's workloads.
-    pub notes: Vec<String>,
-}
-
-/// A contender and a workload, by their positions in the plan.
-pub(crate) type Pair = (usize, usize);
-
-/// What a contender answered to the requests of a workload whose answers are open.
-pub(crate) type Answers = Vec<(usize, Seen)>;
 
 /// Starts each contender for each workload and asks it, except where `known` says that it cannot be
 /// measured.
@@ -237,7 +218,7 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
         seen.push((*index, first));
     }
     let left = ASK_AGAIN_AFTER.saturating_sub(began.elapsed());
-    rest(left, &Clock::default(), approach.stop);
+    Clock::default().rest(left, approach.stop);
     if contestant.server.is_kept() {
         contestant.stop_all()?;
         contestant = start()?;

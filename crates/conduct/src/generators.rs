@@ -3,73 +3,17 @@
 //! Whoever measures knows neither. It asks for a load, follows its window, and takes what it came
 //! to; all times are those of this machine.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use bakeoff_load::{
-    Control, LoadError, LoadSpec, Noted, Pem, Shortage, Threads, check_clients, run,
-};
+use bakeoff_load::{Control, LoadError, Noted, Shortage, Threads, check_clients, run};
 use bakeoff_plan::Trial;
-use bakeoff_probe::Network;
 use bakeoff_record::{Hosts, LoadResult, LostHost};
-use bakeoff_stage::Running;
-use serde::{Deserialize, Serialize};
 
 use crate::actions::notes_of;
-use crate::answers::Encoded;
 use crate::roles::Roles;
-use crate::spec::spec_of;
-
-/// Where a server is reached, and by what name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reached {
-    /// Address for connections.
-    pub address: SocketAddr,
-    /// Name that it is asked by, in `Host` and in SNI; `None` to ask by the address.
-    pub host: Option<String>,
-    /// The authority that its certificate leads to.
-    pub authority: Option<Pem>,
-    /// The network that its address is in; `None` for that of this process.
-    #[serde(skip)]
-    pub network: Option<Network>,
-}
-
-impl Reached {
-    /// Where clients on this machine reach a server that runs on it.
-    pub fn of(server: &Running) -> Self {
-        Self {
-            address: server.address(),
-            host: server.host().map(str::to_owned),
-            authority: server.authority().map(Pem::from),
-            network: server.network().cloned(),
-        }
-    }
-}
-
-/// A load to carry out.
-#[derive(Debug, Clone, Copy)]
-pub struct LoadOrder<'a> {
-    /// The trial, whose workload and load it is.
-    pub trial: &'a Trial,
-    /// Bodies that were fetched before of what the server encodes, by the position of the request.
-    pub encoded: &'a Encoded,
-    /// Seed of the schedule and of the choice among requests.
-    pub seed: u64,
-    /// The server.
-    pub reached: &'a Reached,
-}
-
-impl LoadOrder<'_> {
-    /// What an engine with these threads is to do.
-    ///
-    /// # Errors
-    /// When a request cannot be sent over the protocol.
-    pub fn spec(&self, threads: Threads) -> Result<LoadSpec, String> {
-        spec_of(self, threads)
-    }
-}
+use crate::spec::LoadOrder;
 
 /// What a load lacks where its engine runs.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,7 @@ mod chance;
 mod changed;
 mod contestant;
 mod open_loop;
+mod part;
 mod traffic;
 mod usage;
 mod world;
@@ -29,12 +30,12 @@ pub use self::world::WorldError;
 use self::world::{Server, World};
 use crate::clock::Clock;
 use crate::contestant::Answered;
-use crate::first::{Answers, FirstAnswers, Pair};
-use crate::generators::{Generated, Generators, LoadOrder, UnderWay};
-use crate::learn::{Seen, learn};
+use crate::generators::{Generated, Generators, UnderWay};
+use crate::learn::{Answers, Pair, Seen, learn};
 use crate::preflight::Finding;
 use crate::roles::{Roles, RolesError, RolesHere};
-use crate::site::{Site, SiteError, Staged, StartFailed, StartOrder};
+use crate::site::{FirstAnswers, Site, SiteError, Staged, StartFailed, StartOrder};
+use crate::spec::LoadOrder;
 
 /// The host of a record in which nothing was measured.
 pub const INVENTED: &str = "invented";

@@ -12,7 +12,6 @@ use bakeoff_plan::{
 use bakeoff_record::AnswerCheck;
 
 use crate::contestant::Answered;
-use crate::first::{Answers, Pair};
 use changing::{is_of_word, rests};
 
 /// Longest body that is written into a plan as text, bytes. A longer one is written as its digest.
@@ -38,6 +37,12 @@ pub(crate) struct Seen {
     /// Whether the upstream had a part in one of them.
     of_upstream: bool,
 }
+
+/// A contender and a workload, by their positions in the plan.
+pub(crate) type Pair = (usize, usize);
+
+/// What a contender answered to the requests of a workload whose answers are open.
+pub(crate) type Answers = Vec<(usize, Seen)>;
 
 impl Seen {
     pub(crate) fn of(first: Answered) -> Self {

@@ -23,6 +23,7 @@ mod event;
 mod find;
 mod first;
 mod generators;
+mod here;
 mod invented;
 mod learn;
 mod measure;
@@ -34,13 +35,13 @@ mod rounds;
 #[cfg(test)]
 mod scripts;
 mod sequence;
+mod setting;
 mod site;
 mod skip;
 mod spec;
 mod timed;
 mod trial;
 
-pub use answers::Encoded;
 pub use apart::Apart;
 pub use campaign::{CampaignEnd, Options, Rules, carry_out};
 pub use clock::Clock;
@@ -48,8 +49,9 @@ pub use confirm::{CONFIRM_ROUNDS, Experiments, Means, Suspicion, confirm};
 pub use contestant::{Answered, Contestant, start_for_debugging};
 pub use event::Event;
 pub use find::Searches;
-pub use first::{Approach, FirstAnswers, first_answers};
-pub use generators::{Generated, Generators, Lacking, LoadOrder, OwnEngine, Reached, UnderWay};
+pub use first::{Approach, first_answers};
+pub use generators::{Generated, Generators, Lacking, OwnEngine, UnderWay};
+pub use here::Here;
 pub use invented::{INVENTED, Invented, WorldError};
 pub use overload::Overloads;
 pub use preflight::{Depth, Finding, preflight};
@@ -58,8 +60,10 @@ pub use roles::{Roles, RolesError, RolesHere, allowed_cpus};
 pub use rounds::{Rounds, Widest};
 pub use sequence::{Left, Sequence};
 pub use site::{
-    Answer, Ask, Edge, Here, Part, Site, SiteError, Staged, StartFailed, StartOrder, Started,
+    Answer, Ask, Edge, FirstAnswers, Part, Reached, Site, SiteError, Staged, StartFailed,
+    StartOrder, Started,
 };
+pub use spec::{Encoded, LoadOrder};
 pub use timed::NextTimed;
 
 /// Why a campaign had to end.

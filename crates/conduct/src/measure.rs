@@ -11,12 +11,12 @@ use bakeoff_record::{
 };
 
 use crate::actions::Acting;
-use crate::answers::Encoded;
 use crate::clock::Clock;
 use crate::event::Event;
-use crate::generators::{Generated, LoadOrder, UnderWay};
+use crate::generators::{Generated, UnderWay};
+use crate::setting::Setting;
 use crate::site::{Ask, Edge, Staged};
-use crate::trial::Setting;
+use crate::spec::{Encoded, LoadOrder};
 
 /// How often the watch looks.
 const WATCH_PERIOD: Duration = Duration::from_millis(20);

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bakeoff_plan::{Builtin, Plan};
 use bakeoff_record::{AnswerCheck, LostHost, Step, TrialEnd, TrialRecord, When};
 
-use crate::first::FirstAnswers;
-use crate::generators::{Generators, LoadOrder, UnderWay};
+use crate::generators::{Generators, UnderWay};
 use crate::preflight::Finding;
-use crate::site::{Site, SiteError, Staged, StartFailed, StartOrder};
+use crate::site::{FirstAnswers, Site, SiteError, Staged, StartFailed, StartOrder};
+use crate::spec::LoadOrder;
 
 /// What servers run on, and what the load comes from. Either may have been lost.
 #[derive(Debug, Clone, Default)]

@@ -4,27 +4,22 @@
 //! not known here.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use bakeoff_load::Pem;
 use bakeoff_origin::Counts;
 use bakeoff_plan::{Action, Contender, Plan, Protocol, Request, Workload};
+use bakeoff_probe::Network;
 use bakeoff_record::{
     GrownFile, Hosts, LostHost, Pinned, ServerFacts, Step, StopFacts, TrialEnd, TrialRecord, Usage,
     When, Work,
 };
-use bakeoff_stage::{Fetched, Stage};
-use rustix::process::{Resource, getrlimit};
+use bakeoff_stage::{Fetched, Running};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
-use crate::contestant::{Contestant, Place};
-use crate::first::{Approach, FirstAnswers, first_answers};
-use crate::generators::Reached;
-use crate::preflight::{Depth, Finding, preflight};
-use crate::programs::{ProgramChanged, Programs};
+use crate::preflight::Finding;
 use crate::roles::Roles;
 
 /// A machine that contestants run on.
@@ -80,6 +75,17 @@ pub enum SiteError {
     /// The machine cannot be reached, or no longer.
     #[error("{0}")]
     Lost(String),
+}
+
+/// The result of the first contact.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FirstAnswers {
+    /// What is wrong, in the order of the plan.
+    pub findings: Vec<Finding>,
+    /// The plan, with the right answers that it left open.
+    pub plan: Plan,
+    /// What was found out about answers, for people; also in the notes of the plan's workloads.
+    pub notes: Vec<String>,
 }
 
 /// What is to be started.
@@ -204,6 +210,32 @@ pub enum Answer {
     Cannot(String),
     /// The machine was given up.
     Lost(LostHost),
+}
+
+/// Where a server is reached, and by what name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reached {
+    /// Address for connections.
+    pub address: SocketAddr,
+    /// Name that it is asked by, in `Host` and in SNI; `None` to ask by the address.
+    pub host: Option<String>,
+    /// The authority that its certificate leads to.
+    pub authority: Option<Pem>,
+    /// The network that its address is in; `None` for that of this process.
+    #[serde(skip)]
+    pub network: Option<Network>,
+}
+
+impl Reached {
+    /// Where clients on this machine reach a server that runs on it.
+    pub fn of(server: &Running) -> Self {
+        Self {
+            address: server.address(),
+            host: server.host().map(str::to_owned),
+            authority: server.authority().map(Pem::from),
+            network: server.network().cloned(),
+        }
+    }
 }
 
 /// A contestant that runs, as it was started.
@@ -359,109 +391,6 @@ impl Answer {
             Self::Lost(lost) => lost.to_string(),
             Self::Cannot(why) => format!("failed to {why}"),
             _ => "its host gave another answer than expected".to_owned(),
-        }
-    }
-}
-
-/// This machine.
-#[derive(Debug)]
-pub struct Here {
-    /// Where servers are started.
-    pub stage: Arc<Stage>,
-    /// This program, which the built-in servers are a part of.
-    pub bakeoff: PathBuf,
-    /// Folder for what is tried before the first trial.
-    pub folder: PathBuf,
-    /// Which role runs on which processors.
-    pub roles: Roles,
-    /// Seed of what the origin draws.
-    pub seed: u64,
-    /// Set to look no further.
-    pub stop: Arc<AtomicBool>,
-    /// The program of each contender, once they are fixed.
-    pub programs: Mutex<Programs>,
-}
-
-impl Here {
-    /// Finds the program of each contender: the one that it had `before`, or the one that is
-    /// found now.
-    ///
-    /// # Errors
-    /// When a program that was there before is not what it was.
-    pub fn fix(&self, plan: &Plan, before: Programs) -> Result<(), ProgramChanged> {
-        let fixed = Programs::fix(plan, &self.stage, before)?;
-        *self.programs() = fixed;
-        Ok(())
-    }
-
-    /// The program of each contender, once they are fixed.
-    pub fn programs(&self) -> MutexGuard<'_, Programs> {
-        self.programs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Site for Here {
-    fn fix_programs(&self, plan: &Plan, earlier: &[TrialRecord]) -> Result<(), SiteError> {
-        let before = Programs::of_trials(plan, earlier);
-        let fixed = self.fix(plan, before);
-        fixed.map_err(|changed| SiteError::Refused(changed.to_string()))
-    }
-
-    fn preflight(&self, plan: &Plan) -> Result<Vec<Finding>, SiteError> {
-        let folder = self.folder.join("check");
-        // What trials run is looked at, which may be no longer on any search path.
-        let (plan, mut findings) = self.programs().hold_all(&self.stage, plan);
-        findings.extend(preflight(&plan, &self.stage, &folder, Depth::Whole));
-        Ok(findings)
-    }
-
-    fn first_answers(&self, plan: &Plan, known: &[Finding]) -> Result<FirstAnswers, SiteError> {
-        let approach = Approach {
-            stage: &self.stage,
-            bakeoff: &self.bakeoff,
-            folder: &self.folder.join("first"),
-            stop: &self.stop,
-        };
-        Ok(first_answers(plan, known, &approach))
-    }
-
-    fn open_files(&self) -> Option<u64> {
-        getrlimit(Resource::Nofile).maximum
-    }
-
-    fn divide_anew(&mut self, roles: &Roles) {
-        self.roles = roles.clone();
-    }
-
-    fn start(
-        &self,
-        order: &StartOrder<'_>,
-        step: &mut dyn FnMut(Step),
-    ) -> Result<Box<dyn Staged>, StartFailed> {
-        let held = match order.part {
-            // It is a part of bakeoff.
-            Part::Upstream => Ok(order.contender.clone()),
-            Part::Whole | Part::ServerBefore(_) => {
-                self.programs().hold(&self.stage, order.contender)
-            }
-        };
-        let contender = &held.map_err(StartFailed::Trial)?;
-        let place = Place {
-            stage: &self.stage,
-            bakeoff: &self.bakeoff,
-            logs: order.logs,
-            pinned: &self.roles.pinned,
-            allowed: &self.roles.allowed,
-            seed: self.seed,
-        };
-        let order = StartOrder {
-            contender,
-            ..*order
-        };
-        match Contestant::start(place, &order, step) {
-            Ok(contestant) => Ok(Box::new(contestant)),
-            Err(error) if error.is_full_disk() => Err(StartFailed::FullDisk(error.to_string())),
-            Err(error) => Err(StartFailed::Trial(error.trial_end())),
         }
     }
 }

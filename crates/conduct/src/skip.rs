@@ -79,8 +79,9 @@ mod tests {
     use bakeoff_load::Shortage;
 
     use super::*;
-    use crate::generators::{LoadOrder, UnderWay};
+    use crate::generators::UnderWay;
     use crate::scripts::{Host, plan};
+    use crate::spec::LoadOrder;
 
     /// Generators one of which may open too few files.
     #[derive(Debug)]

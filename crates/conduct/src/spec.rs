@@ -2,6 +2,7 @@
 //! comes back.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,67 +10,90 @@ use bakeoff_load::{
     BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Request, Speaking,
     Target, Threads, TlsSettings, TlsVersions, Trust, Waiting,
 };
-use bakeoff_plan::{Client, Connections, Cut, RateShape, Resumption, Workload, with_user_agent};
+use bakeoff_plan::{
+    Client, Connections, Cut, RateShape, Resumption, Trial, Workload, with_user_agent,
+};
 
-use crate::answers::Encoded;
-use crate::generators::{LoadOrder, Reached};
+use crate::site::Reached;
 
 /// One body in this many is compared byte by byte.
 const CHECK_ONE_IN: u32 = 64;
 /// The first name of the certificates that the stage makes.
 const SERVER_NAME: &str = "localhost";
 
-/// What an engine with these threads is to do.
-pub(crate) fn spec_of(order: &LoadOrder<'_>, threads: Threads) -> Result<LoadSpec, String> {
-    let LoadOrder {
-        trial,
-        encoded,
-        seed,
-        reached: server,
-    } = *order;
-    let workload = &trial.workload;
-    let target = target(workload, server);
-    let seconds = Duration::from_secs_f64;
-    let level = LoadSpec::interval_for(seconds(trial.load.duration_s));
-    let (shape, interval, deadline) = match &trial.ramp {
-        None => (RateShape::Level, level, None),
-        Some(ramp) => {
-            let then_per_s = ramp.then_per_s.clone();
-            // Who has waited for a connection as long as for an answer has given up, too.
-            let patience = seconds(trial.load.timeout_s);
-            (RateShape::Steps { then_per_s }, ramp.part, Some(patience))
-        }
-    };
-    let cuts = workload.cuts();
-    let variants = workload.values().count(&cuts, trial.load.requests);
-    Ok(LoadSpec {
-        speaking: speaking(workload, server),
-        exchanges: exchanges(workload, (&cuts, variants), &target.host, encoded)?,
-        target,
-        load: trial.load.clone(),
-        shape,
-        count: trial.load.requests,
-        connections: ConnectionUse {
-            requests_per_connection: match workload.connections {
-                Connections::KeepAlive => None,
-                Connections::New => Some(1),
-                Connections::Requests(requests) => Some(requests),
+/// Bodies as they were sent where the server encodes or the plan knows no more, by the position of
+/// their request: what a right body looks like on the wire.
+pub type Encoded = BTreeMap<usize, Vec<u8>>;
+
+/// A load to carry out.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadOrder<'a> {
+    /// The trial, whose workload and load it is.
+    pub trial: &'a Trial,
+    /// Bodies that were fetched before of what the server encodes, by the position of the request.
+    pub encoded: &'a Encoded,
+    /// Seed of the schedule and of the choice among requests.
+    pub seed: u64,
+    /// The server.
+    pub reached: &'a Reached,
+}
+
+impl LoadOrder<'_> {
+    /// What an engine with these threads is to do.
+    ///
+    /// # Errors
+    /// When a request cannot be sent over the protocol.
+    pub fn spec(&self, threads: Threads) -> Result<LoadSpec, String> {
+        let LoadOrder {
+            trial,
+            encoded,
+            seed,
+            reached: server,
+        } = *self;
+        let workload = &trial.workload;
+        let target = target(workload, server);
+        let seconds = Duration::from_secs_f64;
+        let level = LoadSpec::interval_for(seconds(trial.load.duration_s));
+        let (shape, interval, deadline) = match &trial.ramp {
+            None => (RateShape::Level, level, None),
+            Some(ramp) => {
+                let then_per_s = ramp.then_per_s.clone();
+                // Who has waited for a connection as long as for an answer has given up, too.
+                let patience = seconds(trial.load.timeout_s);
+                (RateShape::Steps { then_per_s }, ramp.part, Some(patience))
+            }
+        };
+        let cuts = workload.cuts();
+        let variants = workload.values().count(&cuts, trial.load.requests);
+        Ok(LoadSpec {
+            speaking: speaking(workload, server),
+            exchanges: exchanges(workload, (&cuts, variants), &target.host, encoded)?,
+            target,
+            load: trial.load.clone(),
+            shape,
+            count: trial.load.requests,
+            connections: ConnectionUse {
+                requests_per_connection: match workload.connections {
+                    Connections::KeepAlive => None,
+                    Connections::New => Some(1),
+                    Connections::Requests(requests) => Some(requests),
+                },
+                proxy_protocol: workload.client.proxy_protocol,
+                ..ConnectionUse::default()
             },
-            proxy_protocol: workload.client.proxy_protocol,
-            ..ConnectionUse::default()
-        },
-        threads,
-        seed,
-        check: BodyCheck::OneIn(CHECK_ONE_IN),
-        pacing: Pacing {
-            order: Order::ByWeight,
-            variants,
-            deadline,
-            waiting: Waiting::Nap,
-            gather: true,
-        },
-        interval,
-    })
+            threads,
+            seed,
+            check: BodyCheck::OneIn(CHECK_ONE_IN),
+            pacing: Pacing {
+                order: Order::ByWeight,
+                variants,
+                deadline,
+                waiting: Waiting::Nap,
+                gather: true,
+            },
+            interval,
+        })
+    }
 }
 
 fn speaking(workload: &Workload, server: &Reached) -> Speaking {

@@ -1,7 +1,7 @@
 //! One trial from its first step to its record.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bakeoff_origin::Counts;
@@ -12,28 +12,20 @@ use bakeoff_record::{
 };
 
 use crate::ConductError;
-use crate::answers::{Encoded, check_after, check_before};
+use crate::answers::{check_after, check_before};
 use crate::clock::Clock;
 use crate::event::Event;
-use crate::generators::Generators;
 use crate::measure::{Measured, counts, measure};
 use crate::roles::Roles;
-use crate::site::{Ask, Part, Site, Staged, StartFailed, StartOrder};
+use crate::setting::Setting;
+use crate::site::{Ask, Part, Staged, StartFailed, StartOrder};
 use crate::skip::forbidden;
+use crate::spec::Encoded;
 
 /// Requests that show what a contender does for an answer: enough to distinguish
 /// one connection for each from a few that are kept, and one log line for each from an occasional
 /// message.
 const OBSERVED: u32 = 10;
-
-/// What every trial of a campaign shares.
-pub(crate) struct Setting<'a> {
-    pub(crate) site: &'a dyn Site,
-    pub(crate) roles: &'a Roles,
-    pub(crate) generators: &'a dyn Generators,
-    pub(crate) seed: u64,
-    pub(crate) stop: &'a AtomicBool,
-}
 
 /// A trial as it went.
 pub(crate) struct Carried {

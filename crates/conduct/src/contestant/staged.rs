@@ -8,8 +8,7 @@ use bakeoff_stage::{Root, Running};
 
 use super::Contestant;
 use crate::counters::OwnCounters;
-use crate::generators::Reached;
-use crate::site::{Answer, Ask, Edge, Staged, Started};
+use crate::site::{Answer, Ask, Edge, Reached, Staged, Started};
 
 /// Time between two readings of the probe.
 const PROBE_PERIOD: Duration = Duration::from_millis(100);

@@ -15,8 +15,7 @@ use bakeoff_stage::Fetched;
 use super::usage::Seen;
 use super::world::Server;
 use super::{Invented, Load, STEP};
-use crate::generators::Reached;
-use crate::site::{Answer, Ask, Staged, StartOrder, Started};
+use crate::site::{Answer, Ask, Reached, Staged, StartOrder, Started};
 
 /// Where it would listen.
 const ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);

@@ -1,12 +1,11 @@
 //! What an invented server does with requests that come at given times: a queue in the order of
 //! arrival, looked at in small steps. It knows no single request.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use bakeoff_record::{Failed, Outcome};
+use bakeoff_record::Outcome;
 
-use super::changed::LOST;
-use super::traffic::{Part, Shape};
+use super::part::{Part, Shape};
 use super::world::Beyond;
 
 /// Looks at the queue in a part of the window.
@@ -220,53 +219,5 @@ impl Queue<'_> {
         *last = self.finish_part(0.0);
         last.in_flight = in_flight;
         late
-    }
-}
-
-impl Part {
-    /// What actions lose in it.
-    fn owe(&mut self, losses: &[(f64, u64)]) {
-        let within = self.start_s..self.start_s + self.length_s;
-        let mine = losses.iter().filter(|(at_s, _)| within.contains(at_s));
-        let lost: u64 = mine.map(|(_, lost)| lost).sum();
-        if lost > 0 {
-            *self.owed.entry(LOST).or_default() += lost as f64;
-        }
-    }
-
-    /// Those of so many requests that fail for reasons of their own.
-    fn fail_shares(&mut self, shape: &Shape, number: u64, timeout_s: f64) -> u64 {
-        let mut all = 0;
-        let shares: BTreeMap<Outcome, f64> = shape.failing.clone();
-        for (outcome, share) in shares {
-            let owed = self.owed.entry(outcome).or_default();
-            *owed += share * number as f64;
-            let failing = owed.floor();
-            *owed -= failing;
-            let failing = (failing as u64).min(number - all);
-            all += failing;
-            let age_s = if outcome.is_timeout() {
-                timeout_s
-            } else {
-                shape.mean_s
-            };
-            let status = (outcome == Outcome::Status).then_some(500);
-            self.fail(outcome, status, age_s, failing);
-        }
-        all
-    }
-
-    /// Counts requests that failed.
-    pub(super) fn fail(&mut self, outcome: Outcome, status: Option<u16>, age_s: f64, number: u64) {
-        if number == 0 {
-            return;
-        }
-        let failed = self.failed.get_or_insert_with(Failed::default);
-        *failed.outcomes.entry(outcome).or_default() += number;
-        if let Some(status) = status {
-            *failed.status.entry(status).or_default() += number;
-        }
-        failed.latency.record_n((age_s * 1e9) as u64, number);
-        self.errors += number;
     }
 }

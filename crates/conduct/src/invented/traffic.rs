@@ -6,22 +6,21 @@ use std::collections::BTreeMap;
 use bakeoff_load::Noted;
 use bakeoff_plan::{LoadModel, RateShape};
 use bakeoff_record::{
-    Balance, Bytes, Clients, Connections, DuePart, EngineSettings, EngineUsage, Failed, Histogram,
-    InFlight, Interval, LoadResult, Negotiated, Observed, Outcome, OutcomeCounts, Requests,
-    ScheduleKept, ThreadUsage,
+    Balance, Bytes, Clients, Connections, DuePart, EngineSettings, EngineUsage, Histogram,
+    InFlight, LoadResult, Negotiated, Observed, Outcome, OutcomeCounts, Requests, ScheduleKept,
+    ThreadUsage,
 };
 
 use super::chance::Chance;
 use super::changed::{Changed, LOST};
 use super::open_loop::{Schedule, served};
-use super::world::{Beyond, Disturbed, Latency, Server};
-use crate::generators::LoadOrder;
+use super::part::{Part, Shape};
+use super::world::{Disturbed, Server};
+use crate::spec::LoadOrder;
 
 /// Parts of a window, at the least, and the longest of them, seconds.
 const PARTS: f64 = 10.0;
 const PART_S_MOST: f64 = 1.0;
-/// Latencies in a part that are apart.
-const LATENCIES: u64 = 100;
 /// Looks at what is in flight, at the most.
 const LOOKS_MOST: f64 = 500.0;
 /// How late the engine is, nanoseconds.
@@ -30,35 +29,6 @@ const LATE_NS: u64 = 20_000;
 const CONNECT_NS: u64 = 61_000;
 /// Bytes of an answer's head.
 const HEAD_BYTES: u64 = 120;
-
-/// What a server is in one trial.
-#[derive(Debug)]
-pub(super) struct Shape {
-    /// Requests per second that it can answer.
-    pub(super) rate: f64,
-    pub(super) mean_s: f64,
-    latency: Latency,
-    pub(super) beyond: Beyond,
-    pub(super) failing: BTreeMap<Outcome, f64>,
-}
-
-/// A part of the window.
-#[derive(Debug, Default)]
-pub(super) struct Part {
-    pub(super) start_s: f64,
-    pub(super) length_s: f64,
-    /// Requests due in it; 0 in a closed loop.
-    pub(super) due: u64,
-    pub(super) ok: u64,
-    pub(super) errors: u64,
-    pub(super) failed: Option<Failed>,
-    /// In flight on average.
-    pub(super) in_flight: f64,
-    /// Parts of failures that are not whole ones yet.
-    pub(super) owed: BTreeMap<Outcome, f64>,
-    latency: Histogram,
-    service: Histogram,
-}
 
 /// The load of a trial.
 #[derive(Debug)]
@@ -444,60 +414,6 @@ fn closed(
         parts.push(part);
     }
     parts
-}
-
-impl Part {
-    pub(super) fn new(start_s: f64, length_s: f64) -> Self {
-        Self {
-            start_s,
-            length_s,
-            ..Self::default()
-        }
-    }
-
-    /// Counts right answers that took so long.
-    pub(super) fn answer(&mut self, latency_s: f64, service_s: f64, number: u64) {
-        self.ok += number;
-        self.latency.record_n((latency_s * 1e9) as u64, number);
-        self.service.record_n((service_s * 1e9) as u64, number);
-    }
-
-    /// Counts right answers that took so long on average.
-    pub(super) fn spread(&mut self, shape: &Shape, mean_s: f64, number: u64) {
-        let each = (0..LATENCIES).map(|at| shape.latency.relative(at));
-        let mean = each.sum::<f64>() / LATENCIES as f64;
-        for at in 0..LATENCIES {
-            let some = (at + 1) * number / LATENCIES - at * number / LATENCIES;
-            let latency_s = shape.latency.relative(at) / mean * mean_s;
-            self.answer(latency_s, latency_s, some);
-        }
-    }
-
-    fn interval(&self) -> Interval {
-        Interval {
-            start_s: self.start_s,
-            length_s: self.length_s,
-            ok: self.ok,
-            errors: self.errors,
-            latency: self.latency.trimmed(),
-            failed: self.failed.clone().map(|failed| Failed {
-                latency: failed.latency.trimmed(),
-                ..failed
-            }),
-        }
-    }
-}
-
-impl Latency {
-    /// A latency relative to the median, the `at`th of equal shares.
-    fn relative(&self, at: u64) -> f64 {
-        let share = (at as f64 + 0.5) / LATENCIES as f64;
-        // A logistic quantile is near enough to a normal one and needs no table.
-        let normal = (share / (1.0 - share)).ln() * 0.55;
-        let (slow, times) = self.slow;
-        let longer = if share > 1.0 - slow { times } else { 1.0 };
-        (self.spread * normal).exp() * longer
-    }
 }
 
 /// As many of one length.

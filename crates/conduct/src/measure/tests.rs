@@ -10,12 +10,13 @@ use bakeoff_stage::Fetched;
 
 use super::*;
 use crate::answers::check_after;
-use crate::first::FirstAnswers;
-use crate::generators::{Generators, OwnEngine, Reached};
+use crate::generators::{Generators, OwnEngine};
 use crate::preflight::Finding;
 use crate::roles::Roles;
 use crate::scripts::{Host, answer, gone, plan};
-use crate::site::{Answer, Site, SiteError, StartFailed, StartOrder, Started};
+use crate::site::{
+    Answer, FirstAnswers, Reached, Site, SiteError, StartFailed, StartOrder, Started,
+};
 use crate::trial::{Away, Carried, blank, carry_out};
 
 /// A contestant that only notes what it is asked.

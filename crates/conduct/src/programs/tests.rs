@@ -7,9 +7,10 @@ use bakeoff_plan::Pinning;
 use bakeoff_stage::{Asks, Servers, StageOptions};
 
 use super::*;
+use crate::here::Here;
 use crate::roles::Roles;
 use crate::scripts::plan;
-use crate::site::{Here, Site as _};
+use crate::site::Site as _;
 
 /// No program of such a name is on a search path.
 const SERVER: &str = r#"
