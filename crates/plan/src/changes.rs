@@ -3,7 +3,8 @@
 use crate::action::Actions;
 use crate::error::PlanError;
 use crate::file::{ChangeTable, DurationText, PlanFile};
-use crate::model::{Load, LoadModel, Plan};
+use crate::load::{Load, LoadModel};
+use crate::model::Plan;
 use crate::rules::{self, Fault};
 use crate::searches::{TableKind, of_tables};
 use crate::source::Source;

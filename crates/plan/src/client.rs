@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::PlanError;
 use crate::file::ClientTable;
-use crate::model::Protocol;
+use crate::protocol::Protocol;
 use crate::requests::Surroundings;
 use crate::rules::Fault;
 

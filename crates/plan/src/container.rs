@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::contender::{Readiness, ServerChoice};
 use crate::error::{At, PlanError};
 use crate::file::ContenderTable;
+use crate::readiness::Readiness;
 use crate::rules::{self, Fault};
 
 /// A server in a container.
@@ -147,7 +147,7 @@ pub(crate) fn container(
     base: &Path,
     at: At<'_>,
     absolute: fn(&str, &Path) -> Result<PathBuf, Fault>,
-) -> Result<ServerChoice, PlanError> {
+) -> Result<OwnContainer, PlanError> {
     let path = |text: &str, key: &str| absolute(text, base).map_err(|fault| fault.at(at(key)));
     let source = if let Some(image) = &table.image {
         image_name(image).map_err(|fault| fault.at(at("image")))?;
@@ -177,11 +177,11 @@ pub(crate) fn container(
             service: service.clone(),
         })
     };
-    Ok(ServerChoice::Container(OwnContainer {
+    Ok(OwnContainer {
         source,
         port: table.port,
         ready,
-    }))
+    })
 }
 
 /// Writes a container back into a table.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::container::OwnContainer;
 use crate::limits::Limits;
-use crate::model::{Plan, Workload};
-use crate::request::{Expected, KnownBy, Request, SentBody};
+use crate::readiness::Readiness;
+use crate::request::SentBody;
 use crate::stored;
 use crate::url::Url;
 
@@ -138,26 +138,6 @@ pub struct OwnCommand {
     pub stop: Stopping,
 }
 
-/// When a command counts as started.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "ReadyTable")]
-pub struct Readiness {
-    /// Request target that is asked; without it, that of the workload.
-    #[schemars(extend("examples" = ["/health"]))]
-    pub path: Option<String>,
-    /// Status that it must have; without it, any below 500.
-    #[schemars(range(min = 200, max = 599), extend("examples" = [200]))]
-    pub status: Option<u16>,
-}
-
-impl Readiness {
-    /// Whether it is ready when it answers the workload's first request.
-    pub fn is_first_answer(&self) -> bool {
-        self.path.is_none() && self.status.is_none()
-    }
-}
-
 /// How a command is asked to end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -261,71 +241,5 @@ impl Contender {
             "{name} ran already at {}: {fresh}; bakeoff pinned it to no processors{place}",
             running.url
         ))
-    }
-}
-
-impl Plan {
-    /// Puts down in the workloads what a reader should know of the contenders, and of clients. What
-    /// is there already is not put down again.
-    pub fn note_contenders(&mut self) {
-        let notes: Vec<String> = self.contenders.iter().filter_map(Contender::note).collect();
-        for workload in &mut self.workloads {
-            for note in notes.iter().chain(&workload.client.note()) {
-                if !workload.notes.contains(note) {
-                    workload.notes.push(note.clone());
-                }
-            }
-        }
-    }
-}
-
-impl Workload {
-    /// The workload as `contender` is asked: below the path of its URL, with right answers of its
-    /// own.
-    #[must_use]
-    pub fn asked_of(&self, contender: &Contender) -> Self {
-        let mut workload = self.clone();
-        if let ServerChoice::Url(running) = &contender.server {
-            workload.requests = workload.requests.map(|request| {
-                let mut request = request.clone();
-                let mut url = running.url.clone();
-                if request.placeholders {
-                    // The URL's own braces are no placeholders.
-                    url.path = url.path.replace('{', "%7B").replace('}', "%7D");
-                }
-                request.path = url.below(&request.path);
-                request
-            });
-        }
-        let own = contender
-            .answers
-            .iter()
-            .filter(|it| it.workload == self.name);
-        for answer in own {
-            let position = answer.request as usize;
-            workload.requests = workload.requests.changed(position, |request| {
-                request.expect = Expected {
-                    status: answer.status,
-                    body: None,
-                    encoding: request.expect.encoding,
-                    known_by: KnownBy::Sent(answer.body.clone()),
-                };
-            });
-        }
-        workload
-    }
-
-    /// Whether the body of any answer has something to be compared with byte by byte, with right
-    /// answers of `contender`'s own.
-    pub fn compares_bodies(&self, contender: Option<&Contender>) -> bool {
-        let is_known = |(index, request): (usize, &Request)| {
-            let own = contender.and_then(|it| it.own_answer(&self.name, index));
-            let is_known = match own {
-                Some(own) => own.body.sha256.is_some(),
-                None => request.expect.is_body_known(),
-            };
-            is_known && request.method != "HEAD"
-        };
-        self.requests.iter().enumerate().any(is_known)
     }
 }

@@ -6,15 +6,16 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::container::container;
 use crate::contender::{
-    ConfigSource, Contender, OwnAnswer, OwnCommand, Readiness, RunningUrl, ServerChoice, Stopping,
+    ConfigSource, Contender, OwnAnswer, OwnCommand, RunningUrl, ServerChoice, Stopping,
 };
 use crate::error::{At, Place, PlanError};
 use crate::file::ContenderTable;
+use crate::library::Library;
 use crate::limits;
 use crate::model::Plan;
+use crate::readiness::Readiness;
 use crate::request::{Changing, SentBody};
-use crate::requests::{digest, target};
-use crate::resolve::Library;
+use crate::requests::digest;
 use crate::rules::{self, Fault};
 use crate::source::Source;
 use crate::url::Url;
@@ -69,7 +70,7 @@ pub(crate) fn contenders(
             Kind::Image | Kind::Compose => {
                 variables(table).map_err(|fault| fault.at(at("env")))?;
                 let made = container(table, ready(table, &at)?, base, &at, absolute)?;
-                vec![(table.name.clone(), made)]
+                vec![(table.name.clone(), ServerChoice::Container(made))]
             }
         };
         for (_, server) in &made {
@@ -282,7 +283,7 @@ fn ready(table: &ContenderTable, at: At<'_>) -> Result<Readiness, PlanError> {
         return Ok(Readiness::default());
     };
     if let Some(path) = &ready.path {
-        target(path).map_err(|fault| fault.at(at("ready.path")))?;
+        rules::target(path).map_err(|fault| fault.at(at("ready.path")))?;
     }
     Ok(ready.clone())
 }

@@ -4,8 +4,58 @@
 //! and markup that repeat, but not one line over and over. What is generated shrinks under
 //! gzip about as real pages and scripts do. It is made of our own words, not copied.
 
-use crate::model::{Content, ContentKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::random::Random;
+
+/// How a body is encoded on its way (`Content-Encoding`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Encoding {
+    /// Not at all.
+    #[default]
+    Identity,
+    /// Compressed by gzip (RFC 1952).
+    Gzip,
+}
+
+/// A file that a server serves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServedFile {
+    /// Path below the document root, without a leading slash.
+    pub path: String,
+    /// What is in it.
+    pub content: Content,
+}
+
+/// Bytes of a body or file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Content {
+    /// These bytes.
+    Text(String),
+    /// Made by [`crate::content::generate`], the same on every machine.
+    Generated {
+        /// What it looks like.
+        kind: ContentKind,
+        /// Length in bytes.
+        bytes: usize,
+    },
+}
+
+/// What generated content looks like; matters where a server compresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContentKind {
+    /// Markup with words.
+    Html,
+    /// Source text of a script.
+    Script,
+    /// Bytes that do not compress.
+    Random,
+}
 
 impl Content {
     /// The bytes.

@@ -7,11 +7,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::PlanError;
-use crate::file::PlanFile;
-use crate::model::Plan;
+use crate::duration::format_duration;
 use crate::rules::{self, Fault};
-use crate::source::Source;
 use crate::stored;
 
 /// A rule that adds rounds until the comparisons are narrow enough.
@@ -78,15 +75,6 @@ impl Budget {
 /// nothing, and from fewer no drift of the yardstick can be seen.
 pub const REPEAT_FROM: u32 = 3;
 
-/// Rounds from which a plan without a stopping rule may add some. Where there are fewer, all of
-/// them must be believable.
-const SPARE_FROM: u32 = 6;
-/// Rounds of a plan for each one that may be added.
-const ROUNDS_A_SPARE: u32 = 2;
-/// Most rounds that are added without a stopping rule, so that no campaign takes much longer than
-/// was said.
-const SPARE_MOST: u32 = 5;
-
 crate::named! {
     /// What a difference in the work of two contenders does to their comparison.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -99,8 +87,6 @@ crate::named! {
         EqualWork = "equal-work",
     }
 }
-
-impl CompareMode {}
 
 /// What is measured beside the contenders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,96 +109,31 @@ pub struct References {
 /// two equal servers differ in says little.
 pub const CONTROL_FROM: u32 = 6;
 
-impl Plan {
-    /// Whether the first contender is measured a second time in each block.
-    pub fn has_control(&self) -> bool {
-        let control = self.references.control;
-        control.unwrap_or(self.rounds_at_most() >= CONTROL_FROM)
+/// The time of a campaign.
+pub(crate) fn check_budget(length: Duration) -> Result<(), Fault> {
+    if Budget::LENGTHS.contains(&length) {
+        return Ok(());
     }
-
-    /// Whether a number of rounds ends it, and not its time.
-    pub fn has_fixed_rounds(&self) -> bool {
-        self.budget.is_none()
-    }
-
-    /// Rounds that are run in any case.
-    pub fn rounds_at_least(&self) -> u32 {
-        self.until.map_or(self.rounds, |until| {
-            self.rounds.max(Until::LOOK_FROM).min(until.max_rounds)
-        })
-    }
-
-    /// Rounds that may be run: those that a stopping rule leads to, and without one those that make
-    /// up for rounds that cannot be believed.
-    pub fn rounds_at_most(&self) -> u32 {
-        let spare = match self.rounds {
-            ..SPARE_FROM => 0,
-            rounds => (rounds / ROUNDS_A_SPARE).min(SPARE_MOST),
-        };
-        let with_spare = self.rounds.saturating_add(spare);
-        match (self.budget, self.until) {
-            (Some(_), _) => Budget::ROUNDS_MAX,
-            (None, Some(until)) => until.max_rounds,
-            (None, None) => with_spare,
-        }
-    }
-
-    /// The plan of a campaign that goes on after its end, for `rounds` in all. Who is measured
-    /// stays the same.
-    #[must_use]
-    pub fn extended(mut self, rounds: u32) -> Self {
-        self.references.control = Some(self.has_control());
-        self.rounds = rounds;
-        self
-    }
+    let [least, most] =
+        [Budget::LENGTHS.start(), Budget::LENGTHS.end()].map(|it| format_duration(*it));
+    Err(Fault::new(
+        format!("`budget` is {}", format_duration(length)),
+        format!("write a time from {least} to {most}"),
+    ))
 }
 
-/// The stopping rule that a plan's keys ask for.
-pub(crate) fn stopping_rule(
-    source: &Source<'_>,
-    file: &PlanFile,
-) -> Result<Option<Until>, PlanError> {
-    let conflict =
-        |key, problem: &str, fix: &str| Err(Fault::new(problem, fix).at(source.place(key)));
-    let (width, max_rounds) = match (file.until, file.max_rounds) {
-        (None, None) => return Ok(None),
-        (Some(width), Some(max_rounds)) => (width, max_rounds),
-        (Some(_), None) => {
-            let problem = "`until` without `max_rounds` may never end";
-            return conflict("until", problem, "add a limit, such as `max_rounds = 40`");
-        }
-        (None, Some(_)) => {
-            let problem = "`max_rounds` without `until` limits nothing";
-            return conflict(
-                "max_rounds",
-                problem,
-                "add `until = 0.03`, or write `rounds`",
-            );
-        }
-    };
-    let until = Until { width, max_rounds };
-    rules::until(until, file.rounds_at_least())
-        .map_err(|fault| fault.at(source.place("max_rounds")))?;
-    Ok(Some(until))
-}
-
-/// The time that a plan's keys give it.
-pub(crate) fn budget(source: &Source<'_>, file: &PlanFile) -> Result<Option<Budget>, PlanError> {
-    let Some(length) = &file.budget else {
-        return Ok(None);
-    };
-    let length = length.0;
-    rules::budget(length).map_err(|fault| fault.at(source.place("budget")))?;
-    let ends_otherwise = [
-        ("rounds", file.rounds.is_some()),
-        ("until", file.until.is_some()),
-    ];
-    if let Some((key, _)) = ends_otherwise.into_iter().find(|(_, is_there)| *is_there) {
-        return Err(Fault::new(
-            format!("`{key}` ends the campaign in another way"),
-            format!("leave out `budget` or `{key}`"),
-        )
-        .at(source.place("budget")));
+/// A stopping rule beside `rounds`.
+pub(crate) fn check_until(until: Until, rounds_before: u32) -> Result<(), Fault> {
+    rules::within("until", &until.width, &Until::WIDTHS)?;
+    rules::within("max_rounds", &until.max_rounds, &rules::ROUNDS)?;
+    if until.max_rounds >= rounds_before {
+        return Ok(());
     }
-    Ok(Some(Budget::new(length)))
+    Err(Fault::new(
+        format!(
+            "`max_rounds` is {}, fewer than the {rounds_before} of `rounds`",
+            until.max_rounds
+        ),
+        "write at least as many",
+    ))
 }

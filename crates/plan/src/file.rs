@@ -15,7 +15,10 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::course::CompareMode;
 use crate::duration::{format_duration, parse_duration};
-use crate::model::{Arrival, Connect, Cpus, Protocol};
+use crate::load::Connect;
+use crate::pinning::Cpus;
+use crate::protocol::Protocol;
+use crate::schedule::Arrival;
 
 mod change;
 mod contender;

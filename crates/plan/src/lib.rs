@@ -58,9 +58,13 @@ mod write;
 
 pub mod content;
 mod library;
+mod load;
 mod order;
+mod pinning;
+mod protocol;
 mod question;
 mod random;
+mod readiness;
 mod schedule;
 mod timed;
 
@@ -73,6 +77,7 @@ pub use container::{
 };
 pub use contender::*;
 pub use contenders::RESERVED;
+pub use content::{Content, ContentKind, Encoding, ServedFile};
 pub use course::{Budget, CONTROL_FROM, CompareMode, REPEAT_FROM, References, Until};
 pub use curl::{CurlCommand, curl_commands};
 pub use demand::{Delay, Demand, SlowBody};
@@ -83,34 +88,38 @@ pub use headers::{USER_AGENT, own_header, repeated_header, with_user_agent};
 pub use hosts::{HOME, Host, HostRoles, HostWay, Hosts, Pods, hosts_schema};
 pub use in_order::{distinct, grouped};
 pub use library::{
-    Builtin, Published, PublishedRow, builtin_plan, builtin_plans, builtin_workloads,
+    Builtin, Library, Published, PublishedRow, builtin_plan, builtin_plans, builtin_workloads,
     first_sentence, published,
 };
 pub use limits::Limits;
 pub use list::{ListError, ListedBody, ListedRequest, parse_request_list};
-pub use model::*;
+pub use load::{Connect, Load, LoadModel};
+pub use model::{Plan, Workload};
 pub use nearest::nearest;
 pub use order::{
     Block, TRIAL_OVERHEAD, blocks, expected, expected_duration, trials, why_no_references,
 };
 pub use overload::{Overload, Purpose, RUNGS_MAX, Ramp, STEPS_MAX};
 pub use overrides::{Overrides, RoundsAsked};
+pub use pinning::{Cpus, Pinning};
 pub use placeholder::{Tables, ValueTable, joined_placeholders};
+pub use protocol::Protocol;
 pub use question::Question;
 pub use random::Random;
+pub use readiness::Readiness;
 pub use replay::{AccessLog, Page, PageRequest, is_redirect};
 pub use request::{
     Changing, Connections, Expected, KnownBy, Request, RequestBody, Requests, SentBody,
 };
 pub use requests::REQUESTS_MAX;
-pub use resolve::{Library, parse};
+pub use resolve::parse;
 pub use rules::{CLIENTS_MAX, DURATION_MAX};
-pub use schedule::Schedule;
+pub use schedule::{Arrival, RateShape, Schedule};
 pub use search::{
     CONFIRMING, GOALS_MAX, Goal, GoalError, Objective, Search, format_errors, goals, parse_errors,
 };
-pub use timed::{Group, next_timed};
-pub use trial::{CONTROL_MARK, Trial, attempt_id, control_name};
+pub use timed::next_timed;
+pub use trial::{CONTROL_MARK, Group, Trial, attempt_id, control_name};
 pub use url::Url;
 pub use variants::{Cut, Values, Variant};
 pub use workload::parse_workload;

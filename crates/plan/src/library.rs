@@ -2,10 +2,85 @@
 //!
 //! A file added to `plans/` or `workloads/` is in the next build without a line of Rust.
 
-use crate::resolve::Library;
+use std::io::{self, BufRead};
+use std::path::{Path, PathBuf};
+
+use crate::placeholder::ValueTable;
 
 // `PLANS`, `PUBLISHED` and `WORKLOADS`: names with texts, sorted by name. Written by `build.rs`.
 include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
+
+/// Where a plan's workloads come from.
+pub trait Library {
+    /// The TOML of the workload called `name`.
+    fn workload(&self, name: &str) -> Option<String>;
+
+    /// The same, where its text stands in a file.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    fn workload_text(&self, name: &str) -> io::Result<Option<String>> {
+        Ok(self.workload(name))
+    }
+
+    /// Names of all workloads, for suggestions.
+    fn workload_names(&self) -> Vec<String>;
+
+    /// Names of all servers; none where they are not known, and not checked.
+    fn server_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether the file that a contender names is there, as far as that can be known here.
+    fn has_file(&self, path: &Path) -> bool {
+        let _ = path;
+        true
+    }
+
+    /// What messages call the file of the workload `name`.
+    fn workload_file(&self, name: &str) -> String {
+        format!("workloads/{name}.toml")
+    }
+
+    /// The folder that files named in the workload `name` are relative to.
+    fn workload_folder(&self, name: &str) -> PathBuf {
+        let file = PathBuf::from(self.workload_file(name));
+        file.parent().map(Path::to_owned).unwrap_or_default()
+    }
+
+    /// The values in the file `name` for a workload of `folder`, as in [`Library::open`].
+    ///
+    /// # Errors
+    /// As of that, or the file is no table.
+    fn table(&self, folder: &Path, name: &str) -> io::Result<ValueTable> {
+        self.open(folder, name)?;
+        Err(io::Error::other("no tables are read here"))
+    }
+
+    /// Opens the file `name` for a workload of `folder`, which `name` is relative to; a library
+    /// without files opens none.
+    ///
+    /// # Errors
+    /// The file is not there, cannot be read, or is none that a workload may name.
+    fn open(&self, folder: &Path, name: &str) -> io::Result<Box<dyn BufRead>> {
+        let _ = (folder, name);
+        let problem = "no files are read here";
+        Err(io::Error::new(io::ErrorKind::NotFound, problem))
+    }
+}
+
+/// A library without workloads and files.
+pub(crate) struct NoFiles;
+
+impl Library for NoFiles {
+    fn workload(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn workload_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
 
 /// The workloads in the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

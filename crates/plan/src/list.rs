@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 
-use crate::requests::{REQUESTS_MAX, method};
+use crate::requests::REQUESTS_MAX;
+use crate::rules::method;
 
 /// Largest weight of a line.
 const WEIGHT_MAX: u32 = 1_000_000;

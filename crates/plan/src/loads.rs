@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use crate::error::PlanError;
 use crate::file::{ClientsText, LoadTable};
-use crate::model::{Arrival, Connect, Load, LoadModel, Plan};
+use crate::load::{Connect, Load, LoadModel};
+use crate::model::Plan;
 use crate::rules::{self, Fault};
+use crate::schedule::Arrival;
 use crate::source::Source;
 
 /// Connections of an open loop that does not say how many.

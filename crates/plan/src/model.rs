@@ -1,21 +1,34 @@
 //! The nouns of a plan as ready values: nothing optional that a trial needs, no state that
 //! contradicts another. `file` reads them from TOML; this module knows nothing of TOML.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::action::Actions;
 use crate::client::Client;
-use crate::contender::Contender;
-use crate::course::{Budget, CompareMode, References, Until};
+use crate::contender::{Contender, ServerChoice};
+use crate::content::ServedFile;
+use crate::course::{Budget, CONTROL_FROM, CompareMode, References, Until};
 use crate::demand::Demand;
-use crate::overload::Overload;
-use crate::request::{Connections, Requests};
-use crate::search::Search;
+use crate::load::Load;
+use crate::pinning::Pinning;
+use crate::protocol::Protocol;
+use crate::request::{Connections, Expected, KnownBy, Request, Requests};
+use crate::rules;
 use crate::stored;
-use crate::variants::Values;
+use crate::variants::{Cut, Values};
+
+/// Rounds from which a plan without a stopping rule may add some. Where there are fewer, all of
+/// them must be believable.
+const SPARE_FROM: u32 = 6;
+/// Rounds of a plan for each one that may be added.
+const ROUNDS_A_SPARE: u32 = 2;
+/// Most rounds that are added without a stopping rule, so that no campaign takes much longer than
+/// was said.
+const SPARE_MOST: u32 = 5;
+/// Paths that a server is made ready for.
+const PATHS_MAX: usize = 10_000;
 
 /// What to run: contenders times workloads times loads, several rounds of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,31 +67,6 @@ pub struct Plan {
     pub loads: Vec<Load>,
 }
 
-/// Processors for each role.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pinning {
-    /// The server under test.
-    pub server: Cpus,
-    /// The load engine.
-    pub engine: Cpus,
-    /// The upstream behind a proxy.
-    pub origin: Cpus,
-}
-
-/// A choice of processors.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cpus {
-    /// The conductor divides the machine: half for the engine, half for server and origin.
-    #[default]
-    Auto,
-    /// No pinning: the kernel's scheduler decides.
-    Any,
-    /// These processors, by the kernel's number.
-    List(Vec<usize>),
-}
-
 /// What is asked of a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,335 +99,223 @@ pub struct Workload {
     pub notes: Vec<String>,
 }
 
-crate::named! {
-    /// How requests travel to a server.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
-    pub enum Protocol {
-        /// HTTP/1.1 in the clear.
-        #[default]
-        H1 = "h1",
-        /// HTTP/1.1 over TLS.
-        H1Tls = "h1-tls",
-        /// HTTP/2 over TLS, agreed on by ALPN.
-        H2 = "h2",
-        /// HTTP/2 in the clear, by prior knowledge.
-        H2c = "h2c",
-        /// HTTP/3 over QUIC, by prior knowledge.
-        H3 = "h3",
-    }
-}
-
-impl Protocol {
-    /// Whether it travels inside TLS; QUIC has it within.
-    pub fn is_secure(self) -> bool {
-        matches!(self, Self::H1Tls | Self::H2 | Self::H3)
+impl Plan {
+    /// Whether the first contender is measured a second time in each block.
+    pub fn has_control(&self) -> bool {
+        let control = self.references.control;
+        control.unwrap_or(self.rounds_at_most() >= CONTROL_FROM)
     }
 
-    /// Whether it is HTTP/2.
-    pub fn is_h2(self) -> bool {
-        matches!(self, Self::H2 | Self::H2c)
+    /// Whether a number of rounds ends it, and not its time.
+    pub fn has_fixed_rounds(&self) -> bool {
+        self.budget.is_none()
     }
 
-    /// Whether it is HTTP/3.
-    pub fn is_h3(self) -> bool {
-        self == Self::H3
+    /// Rounds that are run in any case.
+    pub fn rounds_at_least(&self) -> u32 {
+        self.until.map_or(self.rounds, |until| {
+            self.rounds.max(Until::LOOK_FROM).min(until.max_rounds)
+        })
     }
 
-    /// Whether a connection carries several requests at once.
-    pub fn has_streams(self) -> bool {
-        self.is_h2() || self.is_h3()
-    }
-}
-
-/// How a body is encoded on its way (`Content-Encoding`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Encoding {
-    /// Not at all.
-    #[default]
-    Identity,
-    /// Compressed by gzip (RFC 1952).
-    Gzip,
-}
-
-/// A file that a server serves.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ServedFile {
-    /// Path below the document root, without a leading slash.
-    pub path: String,
-    /// What is in it.
-    pub content: Content,
-}
-
-/// Bytes of a body or file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Content {
-    /// These bytes.
-    Text(String),
-    /// Made by [`crate::content::generate`], the same on every machine.
-    Generated {
-        /// What it looks like.
-        kind: ContentKind,
-        /// Length in bytes.
-        bytes: usize,
-    },
-}
-
-/// What generated content looks like; matters where a server compresses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ContentKind {
-    /// Markup with words.
-    Html,
-    /// Source text of a script.
-    Script,
-    /// Bytes that do not compress.
-    Random,
-}
-
-/// How hard a server is asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Load {
-    /// Closed or open loop.
-    pub model: LoadModel,
-    /// Requests in flight on each connection, at the most. More than 1 only over HTTP/2 and 3.
-    pub streams: u32,
-    /// Ends when so many requests have ended, or after the duration; `None` by time alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub requests: Option<u64>,
-    /// Time before measuring, under the same load, seconds. 0 where `requests` ends the load.
-    pub warmup_s: f64,
-    /// Measured time, seconds; at the most, where `requests` ends the load.
-    pub duration_s: f64,
-    /// A request older than this ends as `timeout`, seconds.
-    pub timeout_s: f64,
-    /// Whether the connections are opened before the load begins; always so in an open loop.
-    pub connect: Connect,
-    /// What is done to the server in the window of an open loop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actions: Option<Actions>,
-}
-
-crate::named! {
-    /// When the connections of a load are opened.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
-    pub enum Connect {
-        /// All of them before the load begins.
-        First = "first",
-        /// With the first requests, so that setting them up is part of the load.
-        AsNeeded = "as-needed",
-    }
-}
-
-impl Connect {
-    /// What a load does that does not say: a closed loop by count connects as needed, because
-    /// connecting is part of what is measured there; every other load connects first.
-    pub fn usual(model: &LoadModel, by_count: bool) -> Self {
-        match model {
-            LoadModel::Closed { .. } if by_count => Self::AsNeeded,
-            // More clients come as answers take longer.
-            LoadModel::Overload(_) => Self::AsNeeded,
-            _ => Self::First,
-        }
-    }
-}
-
-/// Who decides when the next request is sent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum LoadModel {
-    /// Each client sends the next request when its last one has ended.
-    Closed {
-        /// Connections, each with the load's streams in flight.
-        clients: u32,
-    },
-    /// A schedule fixed beforehand, whatever comes back.
-    Open {
-        /// Requests per second over all connections.
-        rate_per_s: f64,
-        /// Gaps between requests.
-        arrival: Arrival,
-        /// Connections that requests are spread over.
-        clients: u32,
-    },
-    /// An open loop whose rate is found in the campaign, so that every contender can carry it. A
-    /// trial that runs has the rate that was found: [`Trial::at_rate`].
-    OpenShare {
-        /// Share of the slowest contender's rate in the closed loops of the first round.
-        capacity_share: f64,
-        /// Gaps between requests.
-        arrival: Arrival,
-        /// Connections that requests are spread over.
-        clients: u32,
-    },
-    /// An open loop whose rate is sought: the highest that meets the goals of a search. A trial
-    /// that runs has a rate of its own.
-    Sought(Box<Search>),
-    /// An open loop beyond the capacity and back. A trial that runs has rates of its own.
-    Overload(Box<Overload>),
-}
-
-impl LoadModel {
-    /// Whether a schedule decides when the next request is sent, and not the last answer.
-    pub fn is_open(&self) -> bool {
-        !matches!(self, Self::Closed { .. })
-    }
-
-    /// The rate of an open loop; `None` of a closed one, and where it is not known yet.
-    pub fn rate_per_s(&self) -> Option<f64> {
-        match self {
-            Self::Open { rate_per_s, .. } => Some(*rate_per_s),
-            _ => None,
+    /// Rounds that may be run: those that a stopping rule leads to, and without one those that make
+    /// up for rounds that cannot be believed.
+    pub fn rounds_at_most(&self) -> u32 {
+        let spare = match self.rounds {
+            ..SPARE_FROM => 0,
+            rounds => (rounds / ROUNDS_A_SPARE).min(SPARE_MOST),
+        };
+        let with_spare = self.rounds.saturating_add(spare);
+        match (self.budget, self.until) {
+            (Some(_), _) => Budget::ROUNDS_MAX,
+            (None, Some(until)) => until.max_rounds,
+            (None, None) => with_spare,
         }
     }
 
-    /// The gaps of an open loop; `None` of a closed one.
-    pub fn arrival(&self) -> Option<Arrival> {
-        match self {
-            Self::Closed { .. } => None,
-            Self::Open { arrival, .. } | Self::OpenShare { arrival, .. } => Some(*arrival),
-            Self::Sought(search) => Some(search.arrival),
-            Self::Overload(overload) => Some(overload.arrival),
-        }
+    /// The plan of a campaign that goes on after its end, for `rounds` in all. Who is measured
+    /// stays the same.
+    #[must_use]
+    pub fn extended(mut self, rounds: u32) -> Self {
+        self.references.control = Some(self.has_control());
+        self.rounds = rounds;
+        self
     }
 
-    /// Its connections, and its gaps where it is an open loop.
-    pub(crate) fn choices(&mut self) -> (&mut u32, Option<&mut Arrival>) {
-        match self {
-            Self::Closed { clients } => (clients, None),
-            Self::Open {
-                arrival, clients, ..
+    /// Puts down in the workloads what a reader should know of the contenders, and of clients. What
+    /// is there already is not put down again.
+    pub fn note_contenders(&mut self) {
+        let notes: Vec<String> = self.contenders.iter().filter_map(Contender::note).collect();
+        for workload in &mut self.workloads {
+            for note in notes.iter().chain(&workload.client.note()) {
+                if !workload.notes.contains(note) {
+                    workload.notes.push(note.clone());
+                }
             }
-            | Self::OpenShare {
-                arrival, clients, ..
-            } => (clients, Some(arrival)),
-            Self::Sought(search) => (&mut search.clients, Some(&mut search.arrival)),
-            Self::Overload(overload) => (&mut overload.clients, Some(&mut overload.arrival)),
         }
     }
 
-    /// Whether its rate is not known before the campaign.
-    pub fn is_share(&self) -> bool {
-        matches!(self, Self::OpenShare { .. })
+    /// Gives its seed to what placeholders stand for.
+    pub(crate) fn seed_values(&mut self) {
+        let values = self
+            .workloads
+            .iter_mut()
+            .filter_map(|it| it.values.as_mut());
+        values.for_each(|values| values.seed = self.seed);
+    }
+
+    /// Whether nothing in a plan that was stored leads out of the folders it is for: names are
+    /// parts of folders' names, and files are served below a document root. Nor may a search be
+    /// one that no plan file could ask for.
+    ///
+    /// # Errors
+    /// The first name or path that does not.
+    pub fn check_stored_paths(&self) -> Result<(), String> {
+        let contenders = self.contenders.iter().flat_map(|contender| {
+            let server = match &contender.server {
+                ServerChoice::Program { server, .. } => Some(server),
+                _ => None,
+            };
+            std::iter::once(&contender.name).chain(server)
+        });
+        let workloads = self.workloads.iter().map(|it| &it.name);
+        let mut names = std::iter::once(&self.name)
+            .chain(contenders)
+            .chain(workloads);
+        if let Some(name) = names.find(|name| !is_part(name)) {
+            return Err(format!("`{}` cannot be a name", name.escape_debug()));
+        }
+        let mut files = self.workloads.iter().flat_map(|it| &it.files);
+        files.try_for_each(|file| rules::file_path(&file.path).map_err(|fault| fault.problem))?;
+        let checked = self.loads.iter().try_for_each(Load::check);
+        checked.map_err(|fault| fault.to_string())
     }
 }
 
-/// Gaps between the requests of an open loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arrival {
-    /// All gaps equal.
-    Constant,
-    /// Exponential gaps, as of many independent users.
-    Poisson,
+impl Workload {
+    /// The workload as `contender` is asked: below the path of its URL, with right answers of its
+    /// own.
+    #[must_use]
+    pub fn asked_of(&self, contender: &Contender) -> Self {
+        let mut workload = self.clone();
+        if let ServerChoice::Url(running) = &contender.server {
+            workload.requests = workload.requests.map(|request| {
+                let mut request = request.clone();
+                let mut url = running.url.clone();
+                if request.placeholders {
+                    // The URL's own braces are no placeholders.
+                    url.path = url.path.replace('{', "%7B").replace('}', "%7D");
+                }
+                request.path = url.below(&request.path);
+                request
+            });
+        }
+        let own = contender
+            .answers
+            .iter()
+            .filter(|it| it.workload == self.name);
+        for answer in own {
+            let position = answer.request as usize;
+            workload.requests = workload.requests.changed(position, |request| {
+                request.expect = Expected {
+                    status: answer.status,
+                    body: None,
+                    encoding: request.expect.encoding,
+                    known_by: KnownBy::Sent(answer.body.clone()),
+                };
+            });
+        }
+        workload
+    }
+
+    /// Whether the body of any answer has something to be compared with byte by byte, with right
+    /// answers of `contender`'s own.
+    pub fn compares_bodies(&self, contender: Option<&Contender>) -> bool {
+        let is_known = |(index, request): (usize, &Request)| {
+            let own = contender.and_then(|it| it.own_answer(&self.name, index));
+            let is_known = match own {
+                Some(own) => own.body.sha256.is_some(),
+                None => request.expect.is_body_known(),
+            };
+            is_known && request.method != "HEAD"
+        };
+        self.requests.iter().enumerate().any(is_known)
+    }
+
+    /// What its placeholders stand for.
+    pub fn values(&self) -> Cow<'_, Values> {
+        let values = self.values.as_ref().map(Cow::Borrowed);
+        values.unwrap_or_default()
+    }
+
+    /// Its requests, cut at their placeholders.
+    pub fn cuts(&self) -> Vec<Cut> {
+        self.requests.iter().map(Request::cut).collect()
+    }
+
+    /// `request` at this position as its first variant.
+    pub fn first_variant(&self, position: usize, request: &Request) -> Request {
+        self.nth_variant(position, request, 1)
+    }
+
+    fn nth_variant(&self, position: usize, request: &Request, number: u64) -> Request {
+        if !request.placeholders {
+            return request.clone();
+        }
+        request.filled(self.values().variant(&request.cut(), position, number))
+    }
+
+    /// Variants of `request` at this position that stand for all of them: the first two, one in
+    /// the middle and the last.
+    pub fn samples(&self, position: usize, request: &Request) -> Vec<Request> {
+        let last = match request.placeholders {
+            true => u64::from(self.values().count(&self.cuts(), None)),
+            false => 1,
+        };
+        let mut numbers = vec![1, 2.min(last), last.div_ceil(2), last];
+        numbers.sort_unstable();
+        numbers.dedup();
+        let numbers = numbers.into_iter();
+        numbers
+            .map(|number| self.nth_variant(position, request, number))
+            .collect()
+    }
+
+    /// The workload as its first variants, which a server can be asked. Where paths differ, more
+    /// requests follow with those of other variants, for servers that are made ready for a path.
+    pub fn filled(&self) -> Cow<'_, Self> {
+        if self.values.is_none() {
+            return Cow::Borrowed(self);
+        }
+        let cuts = self.cuts();
+        let values = self.values();
+        let filled =
+            |at: usize, number| self.requests[at].filled(values.variant(&cuts[at], at, number));
+        let all = 0..self.requests.len();
+        let mut requests: Vec<Request> = all.clone().map(|at| filled(at, 1)).collect();
+        let paths: Vec<usize> = all
+            .filter(|at| cuts[*at].path.plain_text().is_none())
+            .collect();
+        for number in 2..=u64::from(values.count(&cuts, None)) {
+            if requests.len() + paths.len() > PATHS_MAX {
+                break;
+            }
+            requests.extend(paths.iter().map(|at| filled(*at, number)));
+        }
+        Cow::Owned(Self {
+            requests: requests
+                .try_into()
+                .unwrap_or_else(|_| self.requests.clone()),
+            values: None,
+            ..self.clone()
+        })
+    }
 }
 
-/// How the rate of an open loop changes over the load, warm-up included.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum RateShape {
-    /// Not at all.
-    #[default]
-    #[serde(deserialize_with = "stored::nothing_more")]
-    Level,
-    /// Linearly from the load's rate to another.
-    Ramp {
-        /// Rate at the end, requests per second.
-        to_per_s: f64,
-    },
-    /// In steps of equal length: first the load's rate, then these.
-    Steps {
-        /// Rates after the first, requests per second.
-        then_per_s: Vec<f64>,
-    },
-}
-
-impl Load {
-    /// A load of one stream on each connection, without warm-up: connections come first, and a
-    /// request is given up after ten seconds.
-    pub fn new(model: LoadModel, duration_s: f64) -> Self {
-        Self {
-            model,
-            streams: 1,
-            requests: None,
-            warmup_s: 0.0,
-            duration_s,
-            timeout_s: 10.0,
-            connect: Connect::First,
-            actions: None,
-        }
-    }
-
-    /// The same, with something done to the server in its window.
-    pub fn with_actions(self, actions: Actions) -> Self {
-        Self {
-            actions: Some(actions),
-            ..self
-        }
-    }
-
-    /// Connections that this load holds open.
-    pub fn clients(&self) -> u32 {
-        match &self.model {
-            LoadModel::Closed { clients }
-            | LoadModel::Open { clients, .. }
-            | LoadModel::OpenShare { clients, .. } => *clients,
-            LoadModel::Sought(search) => search.clients,
-            LoadModel::Overload(overload) => overload.clients,
-        }
-    }
-
-    /// A short label that is unique among the loads of a plan: `c200`, `r500-c50`,
-    /// `share0.5p-c50`, and with streams and a count `c150x50-n1000`. A load that does not connect
-    /// in its usual way says so: `c200-as-needed`.
-    pub fn label(&self) -> String {
-        let poisson = |arrival: &Arrival| match arrival {
-            Arrival::Poisson => "p",
-            Arrival::Constant => "",
-        };
-        let rate = match &self.model {
-            LoadModel::Closed { .. } => String::new(),
-            LoadModel::Open {
-                rate_per_s,
-                arrival,
-                ..
-            } => format!("r{rate_per_s}{}-", poisson(arrival)),
-            LoadModel::OpenShare {
-                capacity_share,
-                arrival,
-                ..
-            } => format!("share{capacity_share}{}-", poisson(arrival)),
-            LoadModel::Sought(search) => format!("{}-", search.label()),
-            LoadModel::Overload(overload) => format!("{}-", overload.label()),
-        };
-        let streams = match self.streams {
-            1 => String::new(),
-            streams => format!("x{streams}"),
-        };
-        let requests = self.requests.map(|requests| format!("-n{requests}"));
-        let requests = requests.unwrap_or_default();
-        let connect = if self.connect == self.usual_connect() {
-            String::new()
-        } else {
-            format!("-{}", self.connect.name())
-        };
-        let actions = self.actions.as_ref();
-        let actions = actions.map_or(String::new(), |it| format!("{}-", it.label()));
-        format!(
-            "{actions}{rate}c{}{streams}{requests}{connect}",
-            self.clients()
-        )
-    }
-
-    /// What this load does about connections when nothing is said.
-    pub fn usual_connect(&self) -> Connect {
-        Connect::usual(&self.model, self.requests.is_some())
-    }
+/// Whether `name` can be a part of a file's name.
+fn is_part(name: &str) -> bool {
+    let hidden = name.starts_with('.');
+    !name.is_empty() && !hidden && !name.contains(['/', '\\']) && !name.contains(char::is_control)
 }
 
 #[cfg(test)]
@@ -447,6 +323,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test")]
 
     use super::*;
+    use crate::library::tests::builtin;
+    use crate::schedule::RateShape;
 
     #[test]
     fn a_field_that_is_not_known_is_refused_in_every_part_of_a_stored_plan() {
@@ -483,5 +361,23 @@ mod tests {
                 "{kind}"
             );
         }
+    }
+
+    #[test]
+    fn names_and_paths_that_lead_elsewhere_are_refused() {
+        let check = |change: &dyn Fn(&mut Plan)| {
+            let mut plan = builtin("hotdog");
+            change(&mut plan);
+            plan.check_stored_paths()
+        };
+        assert_eq!(check(&|_| ()), Ok(()));
+        for name in ["", "..", "../a", "/a", "a/../../b", "a\n", ".a"] {
+            assert!(check(&|plan| plan.name = name.to_owned()).is_err());
+            assert!(check(&|plan| plan.contenders[1].name = name.to_owned()).is_err());
+            assert!(check(&|plan| plan.workloads[1].name = name.to_owned()).is_err());
+        }
+        let large = |plan: &mut Plan| plan.workloads[2].files[0].path = "../a".to_owned();
+        let refused = check(&large).unwrap_err();
+        assert_eq!(refused, "`../a` is not a path below the document root");
     }
 }

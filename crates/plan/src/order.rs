@@ -9,7 +9,9 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::contender::{Contender, ServerChoice};
-use crate::model::{Encoding, Load, Plan, Workload};
+use crate::content::Encoding;
+use crate::load::Load;
+use crate::model::{Plan, Workload};
 use crate::random::Random;
 use crate::rules::{Fault, TRIALS_MAX};
 use crate::trial::{Trial, control_name};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Arrival;
+use crate::schedule::Arrival;
 use crate::stored;
 
 /// Steps that a ramp may have.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::error::PlanError;
 use crate::file::{DurationText, OverloadTable, PlanFile};
-use crate::model::{Connect, Load, LoadModel, Plan};
+use crate::load::{Connect, Load, LoadModel};
+use crate::model::Plan;
 use crate::overload::{Overload, RUNGS_MAX, STEPS_MAX};
 use crate::rules::{self, Fault};
 use crate::searches::{TableKind, of_tables};
@@ -173,7 +174,7 @@ pub(crate) fn overload_table(load: &Load) -> Option<OverloadTable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Arrival;
+    use crate::schedule::Arrival;
 
     /// The less the last step leaves free, the longer it takes to answer what waits.
     #[test]

@@ -3,13 +3,17 @@
 use std::time::Duration;
 
 use crate::choice;
+use crate::course;
 use crate::course::{Budget, Until};
 use crate::error::{Place, PlanError};
+use crate::load::{Load, LoadModel};
 use crate::loads::check_streams;
-use crate::model::{Arrival, Load, LoadModel, Plan, Protocol, Workload};
+use crate::model::{Plan, Workload};
 use crate::order;
+use crate::protocol::Protocol;
 use crate::protocols::{keep_answers, over, rename_answers};
 use crate::rules::{self, Fault};
+use crate::schedule::Arrival;
 
 /// Rounds after which `--until` gives up where nothing else is said.
 const UNTIL_MAX_ROUNDS: u32 = 40;
@@ -150,7 +154,7 @@ impl Plan {
     /// takes the place of that of the plan.
     fn course(&mut self, asked: RoundsAsked) -> Result<(), PlanError> {
         if let Some(length) = asked.budget {
-            rules::budget(length).map_err(|fault| fault.at(Place::flag("budget")))?;
+            course::check_budget(length).map_err(|fault| fault.at(Place::flag("budget")))?;
             self.budget = Some(Budget::new(length));
             (self.rounds, self.until) = (1, None);
             return Ok(());
@@ -187,7 +191,7 @@ impl Plan {
                 .at(Place::flag("max-rounds")));
             }
         };
-        rules::until(until, self.rounds).map_err(|fault| fault.at(Place::flag("until")))?;
+        course::check_until(until, self.rounds).map_err(|fault| fault.at(Place::flag("until")))?;
         Ok(Some(until))
     }
 
@@ -338,7 +342,7 @@ fn with_clients(load: &Load, clients: u32) -> Load {
 mod tests {
     use super::*;
     use crate::library::tests::builtin;
-    use crate::model::Connect;
+    use crate::load::Connect;
 
     fn labels(plan: &Plan) -> Vec<String> {
         plan.loads.iter().map(Load::label).collect()
@@ -479,7 +483,7 @@ mod tests {
             ..Overrides::default()
         };
         let plan = builtin("quick").with(&overrides).unwrap();
-        let nothing = crate::resolve::NoFiles;
+        let nothing = crate::library::NoFiles;
         let again = crate::parse(&plan.to_toml(), "p", std::path::Path::new("/x"), &nothing);
         assert_eq!(again, Ok(plan));
     }

@@ -2,7 +2,8 @@
 
 use crate::contender::{Contender, OwnAnswer};
 use crate::error::PlanError;
-use crate::model::{Protocol, Workload};
+use crate::model::Workload;
+use crate::protocol::Protocol;
 use crate::rules::{self, Fault};
 use crate::source::Source;
 
@@ -146,9 +147,11 @@ pub(crate) fn check_each(
 
 #[cfg(test)]
 mod tests {
+    use crate::protocol::Protocol;
     use std::path::Path;
 
-    use crate::model::{Encoding, Plan, Protocol};
+    use crate::content::Encoding;
+    use crate::model::Plan;
     use crate::{Builtin, Overrides, PlanError, parse};
 
     fn read(keys: &str, tables: &str) -> Result<Plan, PlanError> {

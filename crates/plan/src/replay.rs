@@ -16,12 +16,12 @@ mod texts;
 pub use log::AccessLog;
 pub use page::{Page, PageRequest, is_redirect};
 
+use crate::content::{Encoding, ServedFile};
 use crate::error::PlanError;
 use crate::file::{
     AnswersName, AnyBody, ExpectTable, LogFormat, ReplayTable, RequestTable, WorkloadFile,
     default_path,
 };
-use crate::model::{Encoding, ServedFile};
 use crate::replay::answers::Answers;
 use crate::replay::log::{Kind, LeftOut};
 use crate::request::{Request, Requests};

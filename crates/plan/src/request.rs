@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Content, Encoding};
+use crate::content::{Content, Encoding};
 
 /// The requests of a workload: one or more, shared by all of its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

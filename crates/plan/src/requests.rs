@@ -4,17 +4,17 @@ use std::borrow::Cow;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
+use crate::content::{Content, Encoding, ServedFile};
 use crate::error::{Place, PlanError};
 use crate::file::{
     AnyBody, BodyTable, ExpectTable, GeneratedTable, HeaderText, RequestTable, ValuesTable,
     WorkloadFile, default_method, default_path,
 };
 use crate::headers::{own_header, repeated_header};
-use crate::model::{Content, Encoding, ServedFile};
+use crate::library::Library;
 use crate::placeholder::{ValueTable, joined_placeholders};
 use crate::request::{Expected, KnownBy, Request, RequestBody, Requests, SentBody};
-use crate::resolve::Library;
-use crate::rules::Fault;
+use crate::rules::{self, Fault};
 use crate::source::Source;
 use crate::variants::{Cut, Values};
 
@@ -91,12 +91,12 @@ pub(crate) fn request(
     table: &RequestTable,
 ) -> Result<Request, PlanError> {
     let at = |key: &str| around.source.place(&format!("{path}{key}"));
-    method(&table.method).map_err(|fault| fault.at(at("method")))?;
+    rules::method(&table.method).map_err(|fault| fault.at(at("method")))?;
     let path_text = match table.placeholders {
         true => Cow::Owned(joined_placeholders(&table.path)),
         false => Cow::Borrowed(&*table.path),
     };
-    target(&path_text).map_err(|fault| fault.at(at("path")))?;
+    rules::target(&path_text).map_err(|fault| fault.at(at("path")))?;
     let (mut headers, mut secret_headers) = (Vec::new(), Vec::new());
     for (index, written) in table.headers.iter().enumerate() {
         let place = || at(&format!("headers.{index}"));
@@ -430,30 +430,6 @@ fn encoding(expect: &ExpectTable, headers: &[(String, String)]) -> Result<(), Fa
     Err(Fault::new(
         "a compressed answer is expected and not asked for",
         "add `headers = [\"Accept-Encoding: gzip\"]`",
-    ))
-}
-
-pub(crate) fn method(method: &str) -> Result<(), Fault> {
-    if (1..=32).contains(&method.len()) && method.bytes().all(|byte| byte.is_ascii_uppercase()) {
-        return Ok(());
-    }
-    Err(Fault::new(
-        format!("`{}` is not a request method", method.escape_debug()),
-        "write it in capitals, such as `method = \"GET\"`",
-    ))
-}
-
-/// A request target in origin form.
-pub(crate) fn target(path: &str) -> Result<(), Fault> {
-    let visible = path
-        .bytes()
-        .all(|byte| byte.is_ascii_graphic() && byte != b'#');
-    if path.starts_with('/') && visible && path.len() <= 4096 {
-        return Ok(());
-    }
-    Err(Fault::new(
-        format!("`{}` is not a request target", path.escape_debug()),
-        "begin with a slash, and write blanks and other signs as %20 and so on",
     ))
 }
 

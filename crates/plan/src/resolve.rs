@@ -4,97 +4,26 @@
 //! It reads no file: a [`Library`] passes workloads in as text, and knows the servers and whether a
 //! file exists.
 
-use std::io::{self, BufRead};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::changes::changes;
 use crate::check::check;
 use crate::contenders::{contenders, own_answers};
-use crate::course::{References, budget, stopping_rule};
+use crate::course::{self, Budget, References, Until};
 use crate::error::PlanError;
 use crate::file::{PlanFile, plan_schema_value};
+use crate::library::Library;
 use crate::loads::{check_shares, check_streams, loads};
-use crate::model::{Pinning, Plan, Protocol, Workload};
+use crate::model::{Plan, Workload};
 use crate::order;
 use crate::overloads::overloads;
-use crate::placeholder::ValueTable;
+use crate::pinning::Pinning;
+use crate::protocol::Protocol;
 use crate::protocols::{Asked, check_each, expand};
 use crate::rules::{self, Fault};
 use crate::searches::searches;
 use crate::source::Source;
 use crate::workload::{read_workload, resolve_workload};
-
-/// Where a plan's workloads come from.
-pub trait Library {
-    /// The TOML of the workload called `name`.
-    fn workload(&self, name: &str) -> Option<String>;
-
-    /// The same, where its text stands in a file.
-    ///
-    /// # Errors
-    /// The file is there and cannot be read.
-    fn workload_text(&self, name: &str) -> io::Result<Option<String>> {
-        Ok(self.workload(name))
-    }
-
-    /// Names of all workloads, for suggestions.
-    fn workload_names(&self) -> Vec<String>;
-
-    /// Names of all servers; none where they are not known, and not checked.
-    fn server_names(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// Whether the file that a contender names is there, as far as that can be known here.
-    fn has_file(&self, path: &Path) -> bool {
-        let _ = path;
-        true
-    }
-
-    /// What messages call the file of the workload `name`.
-    fn workload_file(&self, name: &str) -> String {
-        format!("workloads/{name}.toml")
-    }
-
-    /// The folder that files named in the workload `name` are relative to.
-    fn workload_folder(&self, name: &str) -> PathBuf {
-        let file = PathBuf::from(self.workload_file(name));
-        file.parent().map(Path::to_owned).unwrap_or_default()
-    }
-
-    /// The values in the file `name` for a workload of `folder`, as in [`Library::open`].
-    ///
-    /// # Errors
-    /// As of that, or the file is no table.
-    fn table(&self, folder: &Path, name: &str) -> io::Result<ValueTable> {
-        self.open(folder, name)?;
-        Err(io::Error::other("no tables are read here"))
-    }
-
-    /// Opens the file `name` for a workload of `folder`, which `name` is relative to; a library
-    /// without files opens none.
-    ///
-    /// # Errors
-    /// The file is not there, cannot be read, or is none that a workload may name.
-    fn open(&self, folder: &Path, name: &str) -> io::Result<Box<dyn BufRead>> {
-        let _ = (folder, name);
-        let problem = "no files are read here";
-        Err(io::Error::new(io::ErrorKind::NotFound, problem))
-    }
-}
-
-/// A library without workloads and files.
-pub(crate) struct NoFiles;
-
-impl Library for NoFiles {
-    fn workload(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn workload_names(&self) -> Vec<String> {
-        Vec::new()
-    }
-}
 
 /// Reads a plan. `origin_name` is what messages call the text; `base` is the absolute folder
 /// that paths in it are relative to.
@@ -150,6 +79,53 @@ pub fn parse(
     check_shares(&plan.loads).map_err(|fault| fault.at(source.place("load")))?;
     order::check_ids(&plan).map_err(|fault| fault.at(source.place("")))?;
     Ok(plan)
+}
+
+/// The stopping rule that a plan's keys ask for.
+fn stopping_rule(source: &Source<'_>, file: &PlanFile) -> Result<Option<Until>, PlanError> {
+    let conflict =
+        |key, problem: &str, fix: &str| Err(Fault::new(problem, fix).at(source.place(key)));
+    let (width, max_rounds) = match (file.until, file.max_rounds) {
+        (None, None) => return Ok(None),
+        (Some(width), Some(max_rounds)) => (width, max_rounds),
+        (Some(_), None) => {
+            let problem = "`until` without `max_rounds` may never end";
+            return conflict("until", problem, "add a limit, such as `max_rounds = 40`");
+        }
+        (None, Some(_)) => {
+            let problem = "`max_rounds` without `until` limits nothing";
+            return conflict(
+                "max_rounds",
+                problem,
+                "add `until = 0.03`, or write `rounds`",
+            );
+        }
+    };
+    let until = Until { width, max_rounds };
+    course::check_until(until, file.rounds_at_least())
+        .map_err(|fault| fault.at(source.place("max_rounds")))?;
+    Ok(Some(until))
+}
+
+/// The time that a plan's keys give it.
+fn budget(source: &Source<'_>, file: &PlanFile) -> Result<Option<Budget>, PlanError> {
+    let Some(length) = &file.budget else {
+        return Ok(None);
+    };
+    let length = length.0;
+    course::check_budget(length).map_err(|fault| fault.at(source.place("budget")))?;
+    let ends_otherwise = [
+        ("rounds", file.rounds.is_some()),
+        ("until", file.until.is_some()),
+    ];
+    if let Some((key, _)) = ends_otherwise.into_iter().find(|(_, is_there)| *is_there) {
+        return Err(Fault::new(
+            format!("`{key}` ends the campaign in another way"),
+            format!("leave out `budget` or `{key}`"),
+        )
+        .at(source.place("budget")));
+    }
+    Ok(Some(Budget::new(length)))
 }
 
 fn references(source: &Source<'_>, file: &PlanFile) -> Result<References, PlanError> {
@@ -282,7 +258,10 @@ mod tests {
     use super::*;
     use crate::contender::{ConfigSource, ServerChoice};
     use crate::course::CompareMode;
-    use crate::model::{Connect, Load, LoadModel};
+    use crate::library::NoFiles;
+    use crate::load::{Connect, Load, LoadModel};
+    use std::io;
+    use std::path::PathBuf;
 
     fn read(text: &str) -> Result<Plan, PlanError> {
         parse(text, "p.toml", Path::new("/base/./plans"), &crate::Builtin)

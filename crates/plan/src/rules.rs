@@ -4,8 +4,6 @@
 
 use std::time::Duration;
 
-use crate::course::{Budget, Until};
-use crate::duration::format_duration;
 use crate::error::{Place, PlanError};
 
 /// Clients that one load may have.
@@ -151,41 +149,41 @@ pub(crate) fn rounds(rounds: u32) -> Result<(), Fault> {
     within("rounds", &rounds, &ROUNDS)
 }
 
-/// The time of a campaign.
-pub(crate) fn budget(length: Duration) -> Result<(), Fault> {
-    if Budget::LENGTHS.contains(&length) {
-        return Ok(());
-    }
-    let [least, most] =
-        [Budget::LENGTHS.start(), Budget::LENGTHS.end()].map(|it| format_duration(*it));
-    Err(Fault::new(
-        format!("`budget` is {}", format_duration(length)),
-        format!("write a time from {least} to {most}"),
-    ))
-}
-
-/// A stopping rule beside `rounds`.
-pub(crate) fn until(until: Until, rounds_before: u32) -> Result<(), Fault> {
-    within("until", &until.width, &Until::WIDTHS)?;
-    within("max_rounds", &until.max_rounds, &ROUNDS)?;
-    if until.max_rounds >= rounds_before {
-        return Ok(());
-    }
-    Err(Fault::new(
-        format!(
-            "`max_rounds` is {}, fewer than the {rounds_before} of `rounds`",
-            until.max_rounds
-        ),
-        "write at least as many",
-    ))
-}
-
 /// The seed of a plan.
 pub(crate) fn seed(seed: u64) -> Result<(), Fault> {
     within("seed", &seed, &(0..=SEED_MAX))
 }
 
-fn within<N>(key: &str, number: &N, range: &std::ops::RangeInclusive<N>) -> Result<(), Fault>
+/// A method in capitals.
+pub(crate) fn method(method: &str) -> Result<(), Fault> {
+    if (1..=32).contains(&method.len()) && method.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        return Ok(());
+    }
+    Err(Fault::new(
+        format!("`{}` is not a request method", method.escape_debug()),
+        "write it in capitals, such as `method = \"GET\"`",
+    ))
+}
+
+/// A request target in origin form.
+pub(crate) fn target(path: &str) -> Result<(), Fault> {
+    let visible = path
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'#');
+    if path.starts_with('/') && visible && path.len() <= 4096 {
+        return Ok(());
+    }
+    Err(Fault::new(
+        format!("`{}` is not a request target", path.escape_debug()),
+        "begin with a slash, and write blanks and other signs as %20 and so on",
+    ))
+}
+
+pub(crate) fn within<N>(
+    key: &str,
+    number: &N,
+    range: &std::ops::RangeInclusive<N>,
+) -> Result<(), Fault>
 where
     N: PartialOrd + std::fmt::Display,
 {

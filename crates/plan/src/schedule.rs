@@ -5,8 +5,41 @@
 //! (Poisson). Both are exact for rates that change linearly (Cinlar 1975, "Introduction to
 //! Stochastic Processes", inversion of the integrated rate).
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::random::Random;
-use crate::{Arrival, RateShape};
+use crate::stored;
+
+/// Gaps between the requests of an open loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrival {
+    /// All gaps equal.
+    Constant,
+    /// Exponential gaps, as of many independent users.
+    Poisson,
+}
+
+/// How the rate of an open loop changes over the load, warm-up included.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum RateShape {
+    /// Not at all.
+    #[default]
+    #[serde(deserialize_with = "stored::nothing_more")]
+    Level,
+    /// Linearly from the load's rate to another.
+    Ramp {
+        /// Rate at the end, requests per second.
+        to_per_s: f64,
+    },
+    /// In steps of equal length: first the load's rate, then these.
+    Steps {
+        /// Rates after the first, requests per second.
+        then_per_s: Vec<f64>,
+    },
+}
 
 /// Due times in nanoseconds from the start of the load, ascending and without end.
 #[derive(Debug, Clone)]

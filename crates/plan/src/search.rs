@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::duration::{format_duration, parse_duration};
 use crate::in_order::distinct;
-use crate::model::Arrival;
+use crate::schedule::Arrival;
 use crate::stored;
 
 /// Goals that one search may have: they share trials, and each of them adds some.

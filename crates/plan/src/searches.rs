@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::error::PlanError;
 use crate::file::{DurationText, PlanFile, SearchTable};
-use crate::model::{Load, LoadModel, Plan};
+use crate::load::{Load, LoadModel};
+use crate::model::Plan;
 use crate::rules::{self, Fault};
 use crate::search::{GOALS_MAX, Objective, Search, format_errors, goals, parse_errors};
 use crate::source::Source;

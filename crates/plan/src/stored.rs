@@ -1,16 +1,13 @@
 //! What a stored plan holds otherwise than a plan file: lengths of time are seconds as a number.
 //!
 //! Up to a day, seconds as `f64` keep every nanosecond, so rounding gives back what was written.
-//! A stored plan may come from somebody else, so what becomes a path is looked at again.
 
 use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use serde::ser::Serializer;
 
-use crate::contender::ServerChoice;
-use crate::model::{Load, Plan};
-use crate::rules::{self, DURATION_MAX};
+use crate::rules::DURATION_MAX;
 
 /// A kind that has no fields: serde by itself takes any.
 pub(crate) fn nothing_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
@@ -66,63 +63,4 @@ fn read<E: Error>(seconds: f64) -> Result<Duration, E> {
     }
     let expected = "seconds from 0 to those of a day";
     Err(E::invalid_value(Unexpected::Float(seconds), &expected))
-}
-
-impl Plan {
-    /// Whether nothing in a plan that was stored leads out of the folders it is for: names are
-    /// parts of folders' names, and files are served below a document root. Nor may a search be
-    /// one that no plan file could ask for.
-    ///
-    /// # Errors
-    /// The first name or path that does not.
-    pub fn check_stored_paths(&self) -> Result<(), String> {
-        let contenders = self.contenders.iter().flat_map(|contender| {
-            let server = match &contender.server {
-                ServerChoice::Program { server, .. } => Some(server),
-                _ => None,
-            };
-            std::iter::once(&contender.name).chain(server)
-        });
-        let workloads = self.workloads.iter().map(|it| &it.name);
-        let mut names = std::iter::once(&self.name)
-            .chain(contenders)
-            .chain(workloads);
-        if let Some(name) = names.find(|name| !is_part(name)) {
-            return Err(format!("`{}` cannot be a name", name.escape_debug()));
-        }
-        let mut files = self.workloads.iter().flat_map(|it| &it.files);
-        files.try_for_each(|file| rules::file_path(&file.path).map_err(|fault| fault.problem))?;
-        let checked = self.loads.iter().try_for_each(Load::check);
-        checked.map_err(|fault| fault.to_string())
-    }
-}
-
-/// Whether `name` can be a part of a file's name.
-fn is_part(name: &str) -> bool {
-    let hidden = name.starts_with('.');
-    !name.is_empty() && !hidden && !name.contains(['/', '\\']) && !name.contains(char::is_control)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::library::tests::builtin;
-
-    #[test]
-    fn names_and_paths_that_lead_elsewhere_are_refused() {
-        let check = |change: &dyn Fn(&mut Plan)| {
-            let mut plan = builtin("hotdog");
-            change(&mut plan);
-            plan.check_stored_paths()
-        };
-        assert_eq!(check(&|_| ()), Ok(()));
-        for name in ["", "..", "../a", "/a", "a/../../b", "a\n", ".a"] {
-            assert!(check(&|plan| plan.name = name.to_owned()).is_err());
-            assert!(check(&|plan| plan.contenders[1].name = name.to_owned()).is_err());
-            assert!(check(&|plan| plan.workloads[1].name = name.to_owned()).is_err());
-        }
-        let large = |plan: &mut Plan| plan.workloads[2].files[0].path = "../a".to_owned();
-        let refused = check(&large).unwrap_err();
-        assert_eq!(refused, "`../a` is not a path below the document root");
-    }
 }

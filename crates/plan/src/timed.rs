@@ -7,42 +7,10 @@
 use std::time::Duration;
 
 use crate::course::Budget;
-use crate::model::{Load, LoadModel, Plan, Workload};
+use crate::load::Load;
+use crate::model::{Plan, Workload};
 use crate::order::{block, cells, expected};
-use crate::trial::Trial;
-
-/// Rounds whose closed loops come before any open one.
-const CLOSED_FIRST: u32 = 2;
-
-/// The blocks of a round that follow each other: those of closed loops, or those of open ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Group {
-    /// Its place in the order.
-    place: u32,
-}
-
-impl Group {
-    /// The group of the trials of this round with such a load.
-    pub fn of(round: u32, model: &LoadModel) -> Self {
-        let open = u32::from(model.is_open());
-        let place = if round <= CLOSED_FIRST {
-            open * CLOSED_FIRST + round - 1
-        } else {
-            2 * (round - 1) + open
-        };
-        Self { place }
-    }
-
-    /// The round and whether its loops are open.
-    fn is(self) -> (u32, bool) {
-        let first = CLOSED_FIRST * 2;
-        if self.place < first {
-            (self.place % CLOSED_FIRST + 1, self.place >= CLOSED_FIRST)
-        } else {
-            (self.place / 2 + 1, self.place % 2 == 1)
-        }
-    }
-}
+use crate::trial::{Group, Trial};
 
 /// The next trial of a campaign that time ends; `None` where its time is over, or nobody is left.
 /// Groups before `from` are over. `took` is the time of its trials so far. Of a trial `has_ended`

@@ -1,9 +1,12 @@
 //! A trial of a plan, ready to be carried out.
 
 use crate::contender::Contender;
-use crate::model::{Load, LoadModel, Workload};
+use crate::load::{Load, LoadModel};
+use crate::model::Workload;
 use crate::overload::Ramp;
-use crate::timed::Group;
+
+/// Rounds whose closed loops come before any open one.
+const CLOSED_FIRST: u32 = 2;
 
 /// One contender, one workload, one load, once.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,5 +96,35 @@ pub fn attempt_id(id: &str, attempt: u32) -> String {
     match attempt {
         0 | 1 => id.to_owned(),
         more => format!("{id}-a{more}"),
+    }
+}
+
+/// The blocks of a round that follow each other: those of closed loops, or those of open ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Group {
+    /// Its place in the order.
+    pub(crate) place: u32,
+}
+
+impl Group {
+    /// The group of the trials of this round with such a load.
+    pub fn of(round: u32, model: &LoadModel) -> Self {
+        let open = u32::from(model.is_open());
+        let place = if round <= CLOSED_FIRST {
+            open * CLOSED_FIRST + round - 1
+        } else {
+            2 * (round - 1) + open
+        };
+        Self { place }
+    }
+
+    /// The round and whether its loops are open.
+    pub(crate) fn is(self) -> (u32, bool) {
+        let first = CLOSED_FIRST * 2;
+        if self.place < first {
+            (self.place % CLOSED_FIRST + 1, self.place >= CLOSED_FIRST)
+        } else {
+            (self.place / 2 + 1, self.place % 2 == 1)
+        }
     }
 }

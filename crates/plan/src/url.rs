@@ -8,8 +8,8 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::ascii::{ascii_authority, encoded_target};
-use crate::requests::target;
 use crate::rules::Fault;
+use crate::rules::target;
 
 /// Where a server is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -4,12 +4,11 @@
 //! each variant can be made by itself, before a load, and is the same wherever it is made. What a
 //! placeholder is stands in `placeholder`.
 
-use std::borrow::Cow;
 use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Content, Plan, Workload};
+use crate::content::Content;
 use crate::placeholder::{Place, Tables, Template, ValueTable};
 use crate::random::Random;
 use crate::request::Request;
@@ -20,13 +19,11 @@ const VARIANTS_MAX: u64 = 100_000;
 const VARIANT_BYTES_MAX: usize = 64 << 20;
 /// What the head of a request takes beside its path and its own headers, bytes, about.
 const HEAD_BYTES: usize = 64;
-/// Paths that a server is made ready for.
-const PATHS_MAX: usize = 10_000;
 
 /// A request, cut at its placeholders.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cut {
-    path: Template,
+    pub(crate) path: Template,
     headers: Vec<(String, Template)>,
     /// The body, where it is not sent as it stands.
     body: Option<Template>,
@@ -243,88 +240,6 @@ impl Request {
     }
 }
 
-impl Plan {
-    /// Gives its seed to what placeholders stand for.
-    pub(crate) fn seed_values(&mut self) {
-        let values = self
-            .workloads
-            .iter_mut()
-            .filter_map(|it| it.values.as_mut());
-        values.for_each(|values| values.seed = self.seed);
-    }
-}
-
-impl Workload {
-    /// What its placeholders stand for.
-    pub fn values(&self) -> Cow<'_, Values> {
-        let values = self.values.as_ref().map(Cow::Borrowed);
-        values.unwrap_or_default()
-    }
-
-    /// Its requests, cut at their placeholders.
-    pub fn cuts(&self) -> Vec<Cut> {
-        self.requests.iter().map(Request::cut).collect()
-    }
-
-    /// `request` at this position as its first variant.
-    pub fn first_variant(&self, position: usize, request: &Request) -> Request {
-        self.nth_variant(position, request, 1)
-    }
-
-    fn nth_variant(&self, position: usize, request: &Request, number: u64) -> Request {
-        if !request.placeholders {
-            return request.clone();
-        }
-        request.filled(self.values().variant(&request.cut(), position, number))
-    }
-
-    /// Variants of `request` at this position that stand for all of them: the first two, one in
-    /// the middle and the last.
-    pub fn samples(&self, position: usize, request: &Request) -> Vec<Request> {
-        let last = match request.placeholders {
-            true => u64::from(self.values().count(&self.cuts(), None)),
-            false => 1,
-        };
-        let mut numbers = vec![1, 2.min(last), last.div_ceil(2), last];
-        numbers.sort_unstable();
-        numbers.dedup();
-        let numbers = numbers.into_iter();
-        numbers
-            .map(|number| self.nth_variant(position, request, number))
-            .collect()
-    }
-
-    /// The workload as its first variants, which a server can be asked. Where paths differ, more
-    /// requests follow with those of other variants, for servers that are made ready for a path.
-    pub fn filled(&self) -> Cow<'_, Self> {
-        if self.values.is_none() {
-            return Cow::Borrowed(self);
-        }
-        let cuts = self.cuts();
-        let values = self.values();
-        let filled =
-            |at: usize, number| self.requests[at].filled(values.variant(&cuts[at], at, number));
-        let all = 0..self.requests.len();
-        let mut requests: Vec<Request> = all.clone().map(|at| filled(at, 1)).collect();
-        let paths: Vec<usize> = all
-            .filter(|at| cuts[*at].path.plain_text().is_none())
-            .collect();
-        for number in 2..=u64::from(values.count(&cuts, None)) {
-            if requests.len() + paths.len() > PATHS_MAX {
-                break;
-            }
-            requests.extend(paths.iter().map(|at| filled(*at, number)));
-        }
-        Cow::Owned(Self {
-            requests: requests
-                .try_into()
-                .unwrap_or_else(|_| self.requests.clone()),
-            values: None,
-            ..self.clone()
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test")]
@@ -332,6 +247,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::library::NoFiles;
+    use crate::model::Plan;
     use crate::{parse, parse_workload};
 
     const PLAN: &str = r#"
@@ -410,7 +327,7 @@ mod tests {
         assert!(!text.contains("age"), "{text}");
         assert_eq!(text.matches("placeholders = false").count(), 2, "{text}");
         assert_eq!(
-            parse(&text, "again", Path::new("/"), &crate::resolve::NoFiles).unwrap(),
+            parse(&text, "again", Path::new("/"), &NoFiles).unwrap(),
             plan
         );
         let json = serde_json::to_string(&plan).unwrap();

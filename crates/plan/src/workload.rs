@@ -4,17 +4,19 @@ use std::path::Path;
 
 use crate::check::check;
 use crate::client::{client, client_table};
+use crate::content::ServedFile;
 use crate::demand::{Demand, demand_table, resolve_demand};
 use crate::error::PlanError;
 use crate::file::{
     ConnectionsName, ServedFileTable, ValuesTable, WorkloadFile, workload_schema_value,
 };
-use crate::model::{Protocol, ServedFile, Workload};
+use crate::library::{Library, NoFiles};
+use crate::model::Workload;
+use crate::protocol::Protocol;
 use crate::protocols::{Asked, Over, check_each, travels};
 use crate::replay::replay;
 use crate::request::Connections;
 use crate::requests::{Surroundings, content, content_keys, requests, values, write_requests};
-use crate::resolve::{Library, NoFiles};
 use crate::rules::{self, Fault};
 use crate::source::Source;
 use crate::variants::Values;

@@ -13,7 +13,8 @@ use crate::file::{
     PlanFile, ReferencesTable, StopTable,
 };
 use crate::limits;
-use crate::model::{Load, LoadModel, Plan};
+use crate::load::{Load, LoadModel};
+use crate::model::Plan;
 use crate::overloads::overload_table;
 use crate::searches::search_table;
 use crate::workload::workload_table;

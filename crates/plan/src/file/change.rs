@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::DurationText;
 use crate::action::Action;
-use crate::model::Arrival;
+use crate::schedule::Arrival;
 
 /// A load in which something is done to each contender, again and again. A plan has this or loads.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::DurationText;
-use crate::contender::{CertificateKey, Readiness, Replacement, StopSignal, Stopping};
+use crate::contender::{CertificateKey, Replacement, StopSignal, Stopping};
+use crate::readiness::Readiness;
 use crate::request::Changing;
 
 /// What is compared: a server, a version or build of it, and one configuration; or a command of

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::DurationText;
-use crate::model::Arrival;
+use crate::schedule::Arrival;
 
 /// A load beyond each contender's capacity and back. A plan has this or loads.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::DurationText;
-use crate::model::Arrival;
+use crate::schedule::Arrival;
 
 /// A search for the highest rate at which each contender meets its goals. A plan has searches or
 /// loads.

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::header::HeaderText;
 use crate::client::{ProxyVersion, Resumption};
+use crate::content::{ContentKind, Encoding};
 use crate::demand::OriginTable;
-use crate::model::{ContentKind, Encoding, Protocol};
+use crate::protocol::Protocol;
 
 /// What is asked of a server, and what a right answer is.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

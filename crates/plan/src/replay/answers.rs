@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Replay;
 use super::log::{AccessLog, Kind, LeftOut};
-use crate::model::{Content, ContentKind, Encoding, ServedFile};
+use crate::content::{Content, ContentKind, Encoding, ServedFile};
 use crate::request::{Expected, KnownBy, Request};
 use crate::rules;
 

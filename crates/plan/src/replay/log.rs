@@ -160,7 +160,7 @@ impl AccessLog {
         if !safe {
             return self.leave_out(LeftOut::Unsafe, 1);
         }
-        if crate::requests::target(&logged.target).is_err() || logged.target.contains('\\') {
+        if crate::rules::target(&logged.target).is_err() || logged.target.contains('\\') {
             return self.leave_out(LeftOut::NoTarget, 1);
         }
         let kind = Kind {

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
 use super::har;
-use crate::requests::{REQUESTS_MAX, target};
+use crate::requests::REQUESTS_MAX;
+use crate::rules::target;
 
 /// Why a request of an archive is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
