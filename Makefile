@@ -63,7 +63,7 @@ beside-tests:
 
 # What takes longer than a landing may: hours.
 night: build kills selftest stats-check
-	PROPTEST_CASES=2500 $(MAKE) --no-print-directory test-rust
+	PROPTEST_CASES=2500 $(MAKE) --no-print-directory test-rust RUN_FLAGS=--once
 	$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=600
 	$(MAKE) --no-print-directory perf-tools
 	python3 -B perf/hosts.py
@@ -81,6 +81,7 @@ programs:
 
 check: $(PAGE)
 	python3 -B tests/programs_test.py
+	python3 -B tests/run_test.py
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	cd web && npm run --silent check
@@ -96,7 +97,7 @@ deny:
 
 # Which of them run beside each other: tests/run.py and tests/e2e/support/turns.rs.
 test-rust: $(PAGE)
-	$(RUN) CARGO="$(CARGO)" tests/run.py
+	$(RUN) CARGO="$(CARGO)" tests/run.py $(RUN_FLAGS)
 
 run-tests:
 	$(RUN) CARGO="$(CARGO)" tests/run.py --built $(BUILT)
