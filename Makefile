@@ -14,9 +14,9 @@ BAKEOFF := target/work/bakeoff
 DEBUG := $(or $(CARGO_TARGET_DIR),target)/debug/bakeoff
 RUN = BAKEOFF_PROGRAMS="$(PROGRAMS)"
 
-.PHONY: beside-tests bench bench-all build built-servers check clean compiled deny dist fuzz kills \
-    lint-workflows macos msrv night package page programs quick run-tests selftest site stats-check \
-    test test-page test-rust
+.PHONY: beside-tests bench bench-all build built-servers check clean compiled deny dist \
+    experiments-site fuzz kills lint-workflows macos msrv night package page programs quick \
+    run-tests selftest site stats-check test test-page test-rust
 
 bench: build
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" BAKEOFF="$(BAKEOFF)" tests/programs.sh nginx caddy
@@ -59,7 +59,8 @@ test:
 
 # Chromium is not among them: it takes both processors, and its tests would wait too long.
 beside-tests:
-	@nice -n 19 $(MAKE) --no-print-directory check deny lint-workflows package site instructions
+	@nice -n 19 $(MAKE) --no-print-directory check deny lint-workflows package site experiments-site \
+	    instructions
 
 # What takes longer than a landing may: hours.
 night: build kills selftest stats-check
@@ -161,6 +162,10 @@ site:
 	$(CARGO) build --quiet --locked --workspace --bins --examples
 	python3 -B docs/site.py "$(DEBUG)" .bench/mdbook/bin/mdbook \
 	    target/site
+
+# The published experiments as they were repeated, as pages in target/experiments.
+experiments-site: $(PAGE)
+	python3 -B docs/experiments/pages.py make $(PAGE) target/experiments
 
 lint-workflows:
 	@tests/programs.sh actionlint

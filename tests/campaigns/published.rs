@@ -54,4 +54,21 @@ fn what_was_published_stands_beside_what_was_measured() {
     scene
         .run(&["report", "r", "--format", "md", "--full"])
         .prints("does not hold");
+    // One round decides nothing, and says so of each ratio.
+    let once = [
+        "run",
+        "hotdog",
+        "--clients",
+        "10",
+        "--workload",
+        "synthetic",
+        "--rounds",
+        "1",
+    ];
+    scene.run(&[&once[..], &["--duration", "1s", "--out", "once"]].concat());
+    let report = scene.json(&["report", "once", "--format", "json"]);
+    for ratio in report["published"]["ratios"].as_array().unwrap() {
+        assert_eq!(ratio["holds"], json!("undecided"), "{ratio}");
+        assert_eq!(ratio["says"], json!("cannot tell; about 3 rounds would"));
+    }
 }

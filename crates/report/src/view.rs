@@ -136,7 +136,7 @@ pub fn view_of(redacted: &Redacted) -> Report {
         summary,
         notes,
         cells,
-        published: published::draw(&record.plan.name, &comparisons),
+        published: published::draw(&record.plan.name, &judged.comparisons),
         comparisons,
         differences,
         equivalence,

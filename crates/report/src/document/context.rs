@@ -94,6 +94,7 @@ pub(super) fn published(known: &Published) -> [Section; 2] {
         ("published", Unit::Ratio),
         ("here", Unit::Ratio),
         ("answer", Unit::Text),
+        ("this record says", Unit::Text),
     ]);
     let row = |one: &PublishedRatio| {
         let pair = pair_fields(
@@ -102,7 +103,8 @@ pub(super) fn published(known: &Published) -> [Section; 2] {
         );
         let here = one.here.map_or(Value::Nothing, Value::Estimate);
         let values = [Value::Number(one.published), here].map(Field::of);
-        [&pair[..], &values, &[Field::text(one.holds.text())]].concat()
+        let answer = [one.holds.text(), &one.says].map(Field::text);
+        [&pair[..], &values, &answer].concat()
     };
     let rows = known.ratios.iter().map(row).collect();
     let table = Part::Table(Table::of("published-ratios", columns, rows));

@@ -1,13 +1,11 @@
 //! Ratios that somebody published of the comparison that a plan of the program repeats, beside
 //! those of the record.
 
-use bakeoff_audit::Conclusion;
+use bakeoff_audit::{Comparison, Conclusion};
 use bakeoff_plan::PublishedRow;
 use bakeoff_stats::{Estimate, Metric};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use super::Comparison;
 
 /// Published values of one run that are closer together than this say nothing: the same Caddy
 /// measured twice differed by up to 8.9 % in the hot-dog article (appendix B).
@@ -55,6 +53,8 @@ pub struct PublishedRatio {
     pub here: Option<Estimate>,
     /// Whether what was published holds here.
     pub holds: Holds,
+    /// What this record says of the pair: `faster by 12 % (8 to 16 %)`, or why it cannot tell.
+    pub says: String,
 }
 
 /// Whether a published ratio holds here.
@@ -112,26 +112,28 @@ pub(super) fn draw(plan: &str, comparisons: &[Comparison]) -> Option<Published> 
 
 fn beside(row: &PublishedRow, comparisons: &[Comparison]) -> Option<PublishedRatio> {
     let found = comparisons.iter().find(|one| {
-        let pair = [one.first.as_str(), one.second.as_str()];
-        (one.workload.as_str(), one.load.as_str()) == (row.workload, row.load)
+        let pair = [one.pair.first.as_str(), one.pair.second.as_str()];
+        (one.pair.workload.as_str(), one.pair.load.as_str()) == (row.workload, row.load)
             && one.metric.name() == row.metric
             && (pair == [row.first, row.second] || pair == [row.second, row.first])
     })?;
+    let pair = found.pair.clone();
     // As this record has the pair.
-    let published = if found.first == row.first {
+    let published = if pair.first == row.first {
         row.ratio
     } else {
         1.0 / row.ratio
     };
     Some(PublishedRatio {
-        workload: found.workload.clone(),
-        load: found.load.clone(),
+        workload: pair.workload,
+        load: pair.load,
         metric: found.metric,
-        first: found.first.clone(),
-        second: found.second.clone(),
+        first: pair.first,
+        second: pair.second,
         published,
         here: found.ratio,
         holds: Holds::of(published, found.conclusion),
+        says: found.phrase(),
     })
 }
 
