@@ -83,6 +83,33 @@ pub fn own_program() -> io::Result<(Digest, u64)> {
     Ok(*OWN.get_or_init(|| own))
 }
 
+/// The program of this process: the one that every host must run.
+#[derive(Debug, Clone)]
+pub struct Own {
+    /// Its digest.
+    pub digest: Digest,
+    /// Its length.
+    pub bytes: u64,
+    /// Where it was found.
+    pub path: String,
+}
+
+impl Own {
+    /// Finds the program of this process.
+    ///
+    /// # Errors
+    /// Its file cannot be read.
+    pub fn find() -> io::Result<Self> {
+        let (digest, bytes) = own_program()?;
+        let path = std::env::current_exe()?.display().to_string();
+        Ok(Self {
+            digest,
+            bytes,
+            path,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

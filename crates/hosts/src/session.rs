@@ -22,13 +22,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::clock::{ClockOffset, Exchange, monotonic_ns};
+use crate::digest::Own;
 use crate::error::{Cause, HostError, cause_of_end};
 use crate::frame::{FRAME_BYTES_MAX, Frame, FrameReader, write_frame};
 use crate::greeting::{Greeting, GreetingError, GreetingReader};
 use crate::lease::{Lease, SILENCE_MAX};
 use crate::message::{Fits, Hello, Order, Report};
 use crate::patience::{Coming, Patience};
-use crate::start::Own;
 use crate::way::Place;
 
 pub(crate) use child::Child;

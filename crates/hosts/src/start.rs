@@ -1,8 +1,6 @@
 //! Starts the agent on a host, puts the program there if it is missing, and takes the host.
 
-use std::io;
-
-use crate::digest::{Digest, own_program};
+use crate::digest::Own;
 use crate::error::{Cause, HostError, cause_of_end};
 use crate::greeting::Greeting;
 use crate::session::{Begun, Session};
@@ -17,33 +15,6 @@ const NOT_EXECUTABLE: i32 = 126;
 const SSH_FAILED: i32 = 255;
 /// Exit codes from here on are of shells whose command a signal ended: 128 and the signal.
 const BY_SIGNAL: i32 = 128;
-
-/// The program of this process: the one that every host must run.
-#[derive(Debug, Clone)]
-pub struct Own {
-    /// Its digest.
-    pub digest: Digest,
-    /// Its length.
-    pub bytes: u64,
-    /// Where it was found.
-    pub path: String,
-}
-
-impl Own {
-    /// Finds the program of this process.
-    ///
-    /// # Errors
-    /// Its file cannot be read.
-    pub fn find() -> io::Result<Self> {
-        let (digest, bytes) = own_program()?;
-        let path = std::env::current_exe()?.display().to_string();
-        Ok(Self {
-            digest,
-            bytes,
-            path,
-        })
-    }
-}
 
 /// Opens a session with the host: its agent runs the program of this process, and the host is
 /// taken for `owner` until the session ends.

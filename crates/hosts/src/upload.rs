@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::clock::monotonic_ns;
+use crate::digest::Own;
 use crate::error::{Cause, cause_of_upload};
 use crate::image::Image;
 use crate::lease::Lease;
 use crate::session::Child;
-use crate::start::Own;
 use crate::way::Place;
 
 /// Bytes written at once. One within the longest pause keeps the upload going: 13 kbit/s.

@@ -4,8 +4,7 @@
 //! Keys, jumps, ports and shared connections are those of the user's own `ssh` and `kubectl`.
 //! Nothing is forwarded, and nothing ever asks.
 
-use crate::digest::Digest;
-use crate::start::Own;
+use crate::digest::{Digest, Own};
 
 /// The cache of programs, below a user's home.
 pub(crate) const CACHE: &str = ".cache/bakeoff";
