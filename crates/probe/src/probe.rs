@@ -10,7 +10,6 @@
 //! | proportional memory | once a second at the most, and at the last |
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
@@ -23,7 +22,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::host::{Host, Tcp};
 use crate::more::More;
 use crate::queues::Queues;
-use crate::tree::{Depth, Tree};
+use crate::tree::{Depth, Tree, TreeSource};
 
 /// Shortest time between two readings of the proportional memory.
 const PSS_EVERY: Duration = Duration::from_secs(1);
@@ -44,23 +43,6 @@ pub struct ProbeOptions {
     pub network: bool,
     /// Processors that the probe's thread may use; `None` leaves it where its starter may run.
     pub pin: Option<Vec<usize>>,
-}
-
-/// A tree of processes.
-#[derive(Debug, Clone)]
-pub struct TreeSource {
-    /// Who it is. bakeoff's own process is `root` alone, because the other trees are mostly its
-    /// children; the probe's own thread is part of it.
-    pub role: Role,
-    /// The process that the tree grows from.
-    pub root: u32,
-    /// Whether the root belongs to the tree, or only what it started.
-    pub include_root: bool,
-    /// A control group (version 2) that holds all of the tree and nothing else. When its
-    /// `cpu.stat` cannot be read, the tree is sampled as if there was none.
-    pub cgroup: Option<PathBuf>,
-    /// A process of it that limits of its own hold; `None` where there are none.
-    pub limited: Option<u32>,
 }
 
 /// Why sampling could not start.

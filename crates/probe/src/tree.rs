@@ -9,14 +9,13 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use bakeoff_record::{EndedProcess, TreeTick, TreeUsage};
+use bakeoff_record::{EndedProcess, Role, TreeTick, TreeUsage};
 
 use crate::file::{self, KeptFile};
 use crate::kernel;
 use crate::limits::Limits;
 use crate::member::{self, Member};
 use crate::parse::{self, Cpu};
-use crate::probe::TreeSource;
 
 /// Readings between two looks at threads: each has files of its own.
 const THREADS_EVERY: u64 = 5;
@@ -38,6 +37,23 @@ const ENDED_MAX: usize = 200;
 
 /// Threads that are asked for switches or children at a reading: about 15 us each.
 const THREADS_MAX: usize = 256;
+
+/// A tree of processes.
+#[derive(Debug, Clone)]
+pub struct TreeSource {
+    /// Who it is. bakeoff's own process is `root` alone, because the other trees are mostly its
+    /// children; the probe's own thread is part of it.
+    pub role: Role,
+    /// The process that the tree grows from.
+    pub root: u32,
+    /// Whether the root belongs to the tree, or only what it started.
+    pub include_root: bool,
+    /// A control group (version 2) that holds all of the tree and nothing else. When its
+    /// `cpu.stat` cannot be read, the tree is sampled as if there was none.
+    pub cgroup: Option<PathBuf>,
+    /// A process of it that limits of its own hold; `None` where there are none.
+    pub limited: Option<u32>,
+}
 
 /// A tree and its readings so far.
 #[derive(Debug)]
