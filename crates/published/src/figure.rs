@@ -134,6 +134,25 @@ fn without_thousands(text: &str) -> Option<String> {
     (starts && goes_on && !rest.contains(mark)).then(|| whole.replace(mark, "") + &rest)
 }
 
+/// Bytes of a size such as `4096` or `283KiB`.
+pub fn parse_bytes(text: &str) -> Option<f64> {
+    if let Some(figure) = number(text) {
+        return Some(figure.value);
+    }
+    match number_with_unit(text)? {
+        (figure, Unit::Bytes(one)) => Some(figure.value * one),
+        _ => None,
+    }
+}
+
+/// Bits a second of a rate such as `10Gbit`, `100Mbit/s` or `1.25GB/s`.
+pub fn parse_bits_per_s(text: &str) -> Option<f64> {
+    match number_with_unit(text)? {
+        (figure, Unit::BytesPerS(one)) => Some(figure.value * one * 8.0),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

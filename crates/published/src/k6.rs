@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 
 use crate::documents::{at, number, time};
 use crate::error::ReadError;
+use crate::figure::parse_bytes;
 use crate::figure::{self, Figure, time_ns};
 use crate::row::{Checks, Counts, Hidden, Latency, Load, Row, Transfer};
 use crate::runs::{Run, as_documents, runs};
-use crate::unit::parse_bytes;
 
 const MS: f64 = 1e6;
 /// Share of the users' time in iterations from which they went from one to the next.

@@ -36,10 +36,10 @@ mod wrk;
 
 pub use column::{ColumnRule, Quantity};
 pub use error::ReadError;
-pub use figure::Figure;
+pub use figure::{Figure, parse_bits_per_s, parse_bytes};
 pub use format::Format;
 pub use row::{Checks, Counts, Hidden, Latency, Load, Quantile, Row, Transfer};
-pub use unit::{Unit, parse_bits_per_s, parse_bytes};
+pub use unit::Unit;
 
 use format::Reader;
 

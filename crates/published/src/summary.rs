@@ -5,11 +5,11 @@
 
 use crate::column::percentile;
 use crate::error::ReadError;
+use crate::figure::parse_bytes;
 use crate::figure::{number, time_ns};
 use crate::oha::BROKEN_OFF;
 use crate::row::{Counts, Hidden, Latency, Load, Row, Transfer};
 use crate::runs::{Run, runs};
-use crate::unit::parse_bytes;
 
 /// Latencies that hey keeps.
 const KEPT_MOST: f64 = 1e6;

@@ -1,7 +1,5 @@
 //! Units, as they stand in headers, in cells and in flags.
 
-use crate::figure;
-
 /// What a column's numbers are counted in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Unit {
@@ -82,25 +80,6 @@ const IN_DOUBT: [&str; 4] = ["b/s", "kb/s", "mb/s", "gb/s"];
 pub(crate) const KNOWN: &str =
     "ns, us, ms, s, min, B, kB, KiB, MB, MiB, MB/s, Mbit/s, /s, percent, share or count";
 
-/// Bytes of a size such as `4096` or `283KiB`.
-pub fn parse_bytes(text: &str) -> Option<f64> {
-    if let Some(figure) = figure::number(text) {
-        return Some(figure.value);
-    }
-    match figure::number_with_unit(text)? {
-        (figure, Unit::Bytes(one)) => Some(figure.value * one),
-        _ => None,
-    }
-}
-
-/// Bits a second of a rate such as `10Gbit`, `100Mbit/s` or `1.25GB/s`.
-pub fn parse_bits_per_s(text: &str) -> Option<f64> {
-    match figure::number_with_unit(text)? {
-        (figure, Unit::BytesPerS(one)) => Some(figure.value * one * 8.0),
-        _ => None,
-    }
-}
-
 impl Unit {
     /// Reads a unit such as `ms`, `percent` or `Gbit/s`.
     pub fn parse(text: &str) -> Option<Self> {
@@ -175,6 +154,7 @@ impl Unit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::{parse_bits_per_s, parse_bytes};
 
     #[test]
     fn bits_and_bytes_are_told_apart_by_their_case() {
