@@ -3,9 +3,7 @@
 
 mod elsewhere;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use crate::disturbance::Disturbance;
 use crate::limits::{
     DRIFT_LOG_MIN, DRIFT_SPREADS, FOREIGN_DISTURBED_CPUS, FOREIGN_SUSPECT_CPUS,
     KEPT_DISTURBED_SHARE, STEAL_DISTURBED_SHARE, STEAL_SUSPECT, THROTTLED_SHARE,
@@ -26,45 +24,6 @@ const COVERED_SHARE: f64 = 0.8;
 const EDGE_SLACK_S: f64 = 0.25;
 /// By how many processors the trees may use more than the host, where only the clocks differ.
 const CLOCK_ERROR_CPUS: f64 = 0.05;
-
-bakeoff_plan::named! {
-    /// What can disturb a trial.
-    #[derive(
-        Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, Deserialize,
-    )]
-    #[serde(rename_all = "kebab-case")]
-    pub enum Disturbance {
-        /// Programs that do not belong to the trial had processors.
-        OtherLoad = "other-load",
-        /// The hypervisor gave processors to others.
-        Steal = "steal",
-        /// A quota of CPU time held programs back.
-        Throttled = "throttled",
-        /// A thread of the engine wanted a processor and had none.
-        EngineKept = "engine-kept",
-        /// The yardstick's rate in this block was another than in the others.
-        Drift = "drift",
-    }
-}
-
-impl Disturbance {
-    /// What there is most of; `None` of none. Of several as many, the one that came last.
-    pub fn most_of(all: &[Self]) -> Option<Self> {
-        let times = |what: &Self| all.iter().filter(|one| *one == what).count();
-        all.iter().copied().max_by_key(times)
-    }
-
-    /// What does it, as a part of a sentence: disturbed by `the hypervisor`.
-    pub fn source(self) -> &'static str {
-        match self {
-            Self::OtherLoad => "other programs",
-            Self::Steal => "the hypervisor",
-            Self::Throttled => "a quota of CPU time",
-            Self::EngineKept => "something on the load engine's processor",
-            Self::Drift => "a change of the machine's speed",
-        }
-    }
-}
 
 /// Processors that programs had which do not belong to the trial, mean over the window. Slightly
 /// below 0 where the clocks of host and programs differ.

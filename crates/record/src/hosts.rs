@@ -7,8 +7,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer::When;
 use crate::load::LoadResult;
-use crate::trial::When;
 use crate::usage::{HostTick, NetCounts, Usage};
 
 /// The hosts that took part in a trial; absent where it was one machine.

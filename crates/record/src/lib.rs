@@ -5,8 +5,10 @@
 
 mod action;
 mod addresses;
+mod answer;
 pub mod bytes;
 mod cache;
+mod disturbance;
 mod disturbed;
 mod exchange;
 mod failed;
@@ -35,8 +37,10 @@ mod work;
 
 pub use action::*;
 pub use addresses::Addresses;
+pub use answer::{AnswerCheck, When};
 pub use bytes::FileBytes;
 pub use cache::cache_folder;
+pub use disturbance::Disturbance;
 pub use disturbed::*;
 pub use exchange::exchange;
 pub use failed::Failed;

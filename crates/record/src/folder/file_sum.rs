@@ -10,7 +10,6 @@ use std::path::Path;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::links::{LINKS_FILE, LINKS_SUM_FILE};
 use super::{FILE_BYTES_MAX, FolderError, MACHINE_FILE, failed, hex};
 use crate::private::replace_private;
 use crate::regular::read_regular;
@@ -49,20 +48,7 @@ pub fn check_machine(path: &Path) -> Result<Option<bool>, FolderError> {
     check(path, MACHINE_FILE, MACHINE_SUM_FILE)
 }
 
-/// Whether `links.json` is as it was written, or is missing as it should be; `None` where it has
-/// no checksum.
-///
-/// # Errors
-/// When a file of the record cannot be read.
-pub fn check_links(path: &Path) -> Result<Option<bool>, FolderError> {
-    let is_there = |name: &str| !matches!(path.join(name).try_exists(), Ok(false));
-    match (is_there(LINKS_FILE), is_there(LINKS_SUM_FILE)) {
-        (false, has_sum) => Ok(Some(!has_sum)),
-        (true, _) => check(path, LINKS_FILE, LINKS_SUM_FILE),
-    }
-}
-
-fn check(path: &Path, name: &str, sum: &str) -> Result<Option<bool>, FolderError> {
+pub(super) fn check(path: &Path, name: &str, sum: &str) -> Result<Option<bool>, FolderError> {
     let sum = path.join(sum);
     if let Ok(false) = sum.try_exists() {
         return Ok(None);

@@ -72,3 +72,16 @@ pub(super) fn add(folder: &Path, new: MeasuredAfter) -> Result<(), FolderError> 
     };
     file_sum::write(folder, (LINKS_FILE, LINKS_SUM_FILE), &stored)
 }
+
+/// Whether `links.json` is as it was written, or is missing as it should be; `None` where it has
+/// no checksum.
+///
+/// # Errors
+/// When a file of the record cannot be read.
+pub fn check_links(path: &Path) -> Result<Option<bool>, FolderError> {
+    let is_there = |name: &str| !matches!(path.join(name).try_exists(), Ok(false));
+    match (is_there(LINKS_FILE), is_there(LINKS_SUM_FILE)) {
+        (false, has_sum) => Ok(Some(!has_sum)),
+        (true, _) => file_sum::check(path, LINKS_FILE, LINKS_SUM_FILE),
+    }
+}
