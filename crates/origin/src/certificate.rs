@@ -1,6 +1,6 @@
 //! The certificate that a server shows, and the settings of TLS that go with it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use bakeoff_plan::Protocol;
@@ -9,19 +9,10 @@ use rustls::crypto::aws_lc_rs::{Ticketer, default_provider};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use crate::options::OriginError;
+use crate::options::{Certificate, OriginError};
 
 /// Names that a certificate made at the start holds for.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
-
-/// Where a certificate and its key are, as PEM.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Certificate {
-    /// The certificate, and those between it and its authority behind it.
-    pub certificate: PathBuf,
-    /// Its key.
-    pub key: PathBuf,
-}
 
 /// The settings of TLS for `protocol`, which alone is offered; `None` if it goes in the clear.
 ///

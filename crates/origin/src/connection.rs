@@ -11,16 +11,13 @@ use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{self, RecvFlags, Shutdown};
 
-use crate::answer::{After, Answers, Output};
+use crate::answer::{After, Output};
 use crate::behaviour::{Act, Behaviour, Decision, Ending, Queueing};
 use crate::counts::Counters;
-use crate::driven::{Driven, Wait};
+use crate::driven::{Driven, Shared, Wait};
 use crate::link::Link;
 use crate::play::{Next, Play, Plays, Then};
-use crate::replies::Replies;
-use crate::request::{Memo, Method, Request, RequestReader, Step, Version};
-use crate::tls::Room;
-use crate::{h2, h3};
+use crate::request::{Method, Request, RequestReader, Step, Version};
 
 /// Bytes that a thread reads at once.
 pub(crate) const BUFFER_BYTES: usize = 64 * 1024;
@@ -30,28 +27,6 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// Reads in a row that a lingering connection may cost the others.
 const LINGER_READS_MAX: usize = 16;
-
-/// What all connections of a thread share.
-pub(crate) struct Shared<'a, B> {
-    pub(crate) answers: &'a Answers,
-    pub(crate) counters: &'a Counters,
-    pub(crate) behaviour: B,
-    pub(crate) memo: Memo,
-    pub(crate) plays: Plays,
-    pub(crate) buffer: Box<[u8]>,
-    pub(crate) room: Room,
-    /// The answers on streams.
-    pub(crate) replies: &'a Ready,
-    /// What is written on streams before it is sent.
-    pub(crate) out: Vec<u8>,
-}
-
-/// The answers of the protocols that have streams, made ready for the one that is spoken.
-#[derive(Debug, Default)]
-pub(crate) struct Ready {
-    pub(crate) h2: Replies<h2::Ready>,
-    pub(crate) h3: Replies<h3::Ready>,
-}
 
 /// One connection.
 pub(crate) struct Connection<L> {

@@ -14,7 +14,7 @@ use rustix::time::Timespec;
 
 use crate::behaviour::Behaviour;
 use crate::counts::{Counters, Counts};
-use crate::serve::Halt;
+use crate::halt::Halt;
 
 /// Longest sleep between two looks at whether to end.
 const TICK: Duration = Duration::from_millis(50);

@@ -3,8 +3,36 @@
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
+use crate::answer::Answers;
 use crate::behaviour::Behaviour;
-use crate::connection::Shared;
+use crate::counts::Counters;
+use crate::play::Plays;
+use crate::replies::Replies;
+use crate::request::Memo;
+use crate::tls::Room;
+use crate::{h2, h3};
+
+/// What all connections of a thread share.
+pub(crate) struct Shared<'a, B> {
+    pub(crate) answers: &'a Answers,
+    pub(crate) counters: &'a Counters,
+    pub(crate) behaviour: B,
+    pub(crate) memo: Memo,
+    pub(crate) plays: Plays,
+    pub(crate) buffer: Box<[u8]>,
+    pub(crate) room: Room,
+    /// The answers on streams.
+    pub(crate) replies: &'a Ready,
+    /// What is written on streams before it is sent.
+    pub(crate) out: Vec<u8>,
+}
+
+/// The answers of the protocols that have streams, made ready for the one that is spoken.
+#[derive(Debug, Default)]
+pub(crate) struct Ready {
+    pub(crate) h2: Replies<h2::Ready>,
+    pub(crate) h3: Replies<h3::Ready>,
+}
 
 /// What a connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

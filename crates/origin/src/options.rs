@@ -2,10 +2,18 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use bakeoff_plan::Protocol;
 
-use crate::certificate::Certificate;
+/// Where a certificate and its key are, as PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Certificate {
+    /// The certificate, and those between it and its authority behind it.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+}
 
 /// Longest content type, bytes: with it a head fits one frame in every protocol.
 const CONTENT_TYPE_MAX: usize = 1024;

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bakeoff_plan::Protocol;
 use rustix::net::sockopt::{set_socket_reuseaddr, set_socket_reuseport, set_tcp_nodelay};
@@ -14,20 +14,19 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use crate::answer::Answers;
 use crate::behaviour::{Behaviour, Immediate};
 use crate::certificate;
-use crate::connection::{BUFFER_BYTES, Connection, Ready, Shared};
+use crate::connection::{BUFFER_BYTES, Connection};
 use crate::control;
 use crate::counts::{Counters, Counts};
+use crate::driven::{Ready, Shared};
+use crate::halt::Halt;
 use crate::link::Clear;
 use crate::options::{OriginError, ServeOptions};
 use crate::play::Plays;
 use crate::replies::Replies;
 use crate::request::Memo;
 use crate::tls::{Room, Secure};
-use crate::worker::Worker;
+use crate::worker::{BACKLOG, Worker};
 use crate::{h2, h3};
-
-/// Longest accept queue; the kernel lowers it to `net.core.somaxconn`.
-pub(crate) const BACKLOG: i32 = 4096;
 
 /// Answers requests until `stop` is set; see [`serve_with`].
 ///
@@ -140,40 +139,6 @@ fn run<B: Behaviour>(
         Protocol::H2 => Worker::<B, h2::Connection<Secure>>::new(listener, shared)?.run(halt),
         Protocol::H2c => Worker::<B, h2::Connection<Clear>>::new(listener, shared)?.run(halt),
         Protocol::H3 => h3::Worker::new(listener, shared)?.run(halt),
-    }
-}
-
-/// When to end: the caller said so, or one of the loops failed. When to be away for a while.
-#[derive(Clone, Copy)]
-pub(crate) struct Halt<'a> {
-    stop: &'a AtomicBool,
-    failed: &'a AtomicBool,
-    began: Instant,
-    /// When loops that were asked to go away are back, milliseconds from their beginning.
-    back_ms: &'a AtomicU64,
-}
-
-impl Halt<'_> {
-    /// Whether to end now.
-    #[inline]
-    pub(crate) fn asked(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
-    }
-
-    /// Has all loops go away for so long.
-    pub(crate) fn send_away(&self, length: Duration) {
-        let back = self.began.elapsed() + length;
-        let back_ms = u64::try_from(back.as_millis()).unwrap_or(u64::MAX);
-        self.back_ms.store(back_ms, Ordering::Relaxed);
-    }
-
-    /// How long a loop has to be away from now on; 0 for one that is to serve.
-    #[inline]
-    pub(crate) fn away(&self) -> Duration {
-        match self.back_ms.load(Ordering::Relaxed) {
-            0 => Duration::ZERO,
-            back_ms => Duration::from_millis(back_ms).saturating_sub(self.began.elapsed()),
-        }
     }
 }
 

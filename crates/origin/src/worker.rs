@@ -14,11 +14,13 @@ use rustix::net::{Shutdown, SocketFlags, accept_with, bind, getsockname, listen,
 use rustix::time::Timespec;
 
 use crate::behaviour::Behaviour;
-use crate::connection::Shared;
-use crate::driven::{Driven, Wait};
+use crate::driven::{Driven, Shared, Wait};
+use crate::halt::Halt;
 use crate::options::OriginError;
-use crate::serve::{BACKLOG, Halt};
 use crate::timers::Timers;
+
+/// Longest accept queue; the kernel lowers it to `net.core.somaxconn`.
+pub(crate) const BACKLOG: i32 = 4096;
 
 /// Longest sleep: how soon a stop, a paused listener and lingering connections are looked after.
 const TICK: Duration = Duration::from_millis(50);

@@ -10,7 +10,8 @@ use rustix::io::Errno;
 
 use super::session::{Session, Work};
 use crate::behaviour::Behaviour;
-use crate::connection::{Shared, drain, shut};
+use crate::connection::{drain, shut};
+use crate::driven::Shared;
 use crate::driven::{Driven, Wait};
 use crate::link::Link;
 

@@ -20,9 +20,9 @@ use super::datagrams;
 use super::peer::{Kit, Peer};
 use super::request::{Sections, code};
 use crate::behaviour::Behaviour;
-use crate::connection::Shared;
+use crate::driven::Shared;
+use crate::halt::Halt;
 use crate::options::OriginError;
-use crate::serve::Halt;
 use crate::timers::Timers;
 
 /// Longest sleep: how soon a stop is looked after.
