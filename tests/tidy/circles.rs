@@ -7,8 +7,8 @@ use crate::files::Source;
 use crate::rules::Offence;
 
 /// Circles that are left, and the files of the largest. The aim is 10 of at most 3.
-const CIRCLES: usize = 8;
-const LARGEST: usize = 4;
+const CIRCLES: usize = 7;
+const LARGEST: usize = 2;
 
 /// A file's place among the modules of its crate.
 type Place<'s> = Vec<&'s str>;

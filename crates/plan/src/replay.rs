@@ -40,6 +40,18 @@ pub(crate) struct Replayed {
     pub(crate) notes: Vec<String>,
 }
 
+/// A request as a log has it.
+#[derive(Debug, PartialEq, Eq)]
+struct Logged {
+    method: String,
+    target: String,
+    /// Host that was asked, where the format has it.
+    host: Option<String>,
+    status: u16,
+    /// Bytes of the answer's body.
+    bytes: Option<u64>,
+}
+
 /// Reads the log that `replay` names.
 pub(crate) fn replay(
     around: &Surroundings<'_>,

@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::log::Logged;
+use super::Logged;
 
 #[derive(Deserialize)]
 struct Line {

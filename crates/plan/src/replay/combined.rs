@@ -3,7 +3,7 @@
 //! Form: [Apache's log files](https://httpd.apache.org/docs/2.4/logs.html#accesslog). Text before
 //! the time and after the size is ignored.
 
-use super::log::Logged;
+use super::Logged;
 
 /// The request of a line; `None` where it is none.
 pub(super) fn parse(line: &str) -> Option<Logged> {

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read as _};
 
 use serde::Deserialize;
 
-use super::log::Logged;
+use super::Logged;
 
 /// Longest document, bytes: those with the bodies of a long session.
 pub(super) const BYTES_MAX: u64 = 256 << 20;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
-use super::{caddy, combined, har};
+use super::{Logged, caddy, combined, har};
 use crate::file::LogFormat;
 
 /// Longest line, bytes; a longer one is not understood.
@@ -14,18 +14,6 @@ const LINE_BYTES_MAX: usize = 64 * 1024;
 const DIFFERENT_MAX: usize = 200_000;
 /// Most different sizes of one request's answers; later ones that are new do not count.
 const SIZES_MAX: usize = 64;
-
-/// A request as a log has it.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Logged {
-    pub(super) method: String,
-    pub(super) target: String,
-    /// Host that was asked, where the format has it.
-    pub(super) host: Option<String>,
-    pub(super) status: u16,
-    /// Bytes of the answer's body.
-    pub(super) bytes: Option<u64>,
-}
 
 /// What makes requests of a log different.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
