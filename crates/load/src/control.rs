@@ -113,7 +113,7 @@ impl Control {
     }
 
     /// Whether a stop was asked for.
-    pub fn is_stopping(&self) -> bool {
+    pub(crate) fn is_stopping(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 

@@ -100,7 +100,7 @@ impl LoadSpec {
     }
 
     /// Clients of this engine's threads.
-    pub fn own_clients(&self) -> u32 {
+    pub(crate) fn own_clients(&self) -> u32 {
         self.threads.clients(self.load.clients())
     }
 }

@@ -136,7 +136,7 @@ impl Target {
     }
 
     /// The host without its port.
-    pub fn host_name(&self) -> &str {
+    pub(crate) fn host_name(&self) -> &str {
         let after_brackets = self.host.rfind(']').map_or(0, |at| at + 1);
         let colon = self.host[after_brackets..].find(':');
         &self.host[..colon.map_or(self.host.len(), |at| after_brackets + at)]

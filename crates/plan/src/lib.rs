@@ -115,9 +115,7 @@ pub use requests::REQUESTS_MAX;
 pub use resolve::parse;
 pub use rules::{CLIENTS_MAX, DURATION_MAX};
 pub use schedule::{Arrival, RateShape, Schedule};
-pub use search::{
-    CONFIRMING, GOALS_MAX, Goal, GoalError, Objective, Search, format_errors, goals, parse_errors,
-};
+pub use search::{CONFIRMING, GOALS_MAX, Goal, GoalError, Objective, Search, goals, parse_errors};
 pub use timed::next_timed;
 pub use trial::{CONTROL_MARK, Group, Trial, attempt_id, control_name};
 pub use url::Url;

@@ -215,7 +215,7 @@ impl Load {
     }
 
     /// What this load does about connections when nothing is said.
-    pub fn usual_connect(&self) -> Connect {
+    pub(crate) fn usual_connect(&self) -> Connect {
         Connect::usual(&self.model, self.requests.is_some())
     }
 }

@@ -246,7 +246,7 @@ impl Expected {
     }
 
     /// Whether bodies have something to be compared with, byte by byte.
-    pub fn is_body_known(&self) -> bool {
+    pub(crate) fn is_body_known(&self) -> bool {
         self.body.is_some() || self.sent().is_some_and(|sent| sent.sha256.is_some())
     }
 

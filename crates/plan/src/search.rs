@@ -153,7 +153,7 @@ pub fn parse_errors(text: &str) -> Result<f64, GoalError> {
 }
 
 /// Writes a share of failed requests so that [`parse_errors`] reads the same one again.
-pub fn format_errors(percent: f64) -> String {
+pub(crate) fn format_errors(percent: f64) -> String {
     format!("{percent}%")
 }
 

@@ -12,7 +12,8 @@ use crate::load::LoadResult;
 use crate::trial::{Pinned, TrialRecord};
 use crate::usage::{CpuShares, HostTick, Role, TreeTick, TreeUsage, Usage};
 
-pub use self::elsewhere::{OnHost, foreign_elsewhere, steal_elsewhere, throttled_elsewhere};
+use self::elsewhere::steal_elsewhere;
+pub use self::elsewhere::{OnHost, foreign_elsewhere, throttled_elsewhere};
 
 /// From the median of absolute deviations to a standard deviation of normal values.
 pub const DEVIATION_OF_MAD: f64 = 1.4826;

@@ -117,7 +117,7 @@ impl Tally {
     }
 
     /// Whether none of them missed it.
-    pub fn is_clean(&self) -> bool {
+    pub(crate) fn is_clean(&self) -> bool {
         self.all_missed() == 0
     }
 }

@@ -303,7 +303,7 @@ impl Backlog {
     /// seconds leave is more; so 0.3 % of what is due is always allowed, less than a sixth of the
     /// bounds' width. In 1,600 simulated searches no lower bound then was 1 % above the capacity;
     /// with 0.4 % some were.
-    pub fn growth_allowed(due: u64) -> f64 {
+    pub(crate) fn growth_allowed(due: u64) -> f64 {
         let due = due as f64;
         (0.15 * due.sqrt()).max(0.003 * due)
     }

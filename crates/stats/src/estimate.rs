@@ -87,7 +87,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 ///
 /// The number of values below the median is binomial(n, 1/2), so the k-th smallest and the
 /// k-th largest miss it with `2 * P(B <= k - 1)`.
-pub fn median_ranks(n: usize) -> Option<(usize, usize)> {
+pub(crate) fn median_ranks(n: usize) -> Option<(usize, usize)> {
     let mut best = None;
     let mut below = 0.0;
     for position in 0..n / 2 {

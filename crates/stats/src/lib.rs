@@ -30,7 +30,7 @@ mod walsh;
 pub use cell::{Cell, CellKey, cells, reference};
 pub use discovery::discoveries;
 pub use estimate::{
-    CONFIDENCE_ROUNDS, Estimate, IntervalKind, estimate, median, median_ranks, quantile_floor_rank,
+    CONFIDENCE_ROUNDS, Estimate, IntervalKind, estimate, median, quantile_floor_rank,
 };
 pub use family::{Held, Member, ROUNDS_ADVISED_MAX};
 pub use floor::{FLOOR_MIN, FLOOR_UNMEASURED, INTERVAL_FROM, aa_floor, half_width};
@@ -50,5 +50,5 @@ pub use ratio::{ERROR_SHARE_APART, ratio_over_rounds};
 pub use shape::{Modes, modes, neighbour_correlation, rounds_dependent};
 pub use steady::{Better, Class as SteadyClass, SERIES_MIN, Segment, Steady, changes, steady};
 pub use student::{student_point, student_tail};
-pub use usage::{memory_peak, origin_tree, server_tree, window_cores};
-pub use walsh::{signed_rank, walsh, walsh_rank};
+pub use usage::{origin_tree, server_tree, window_cores};
+pub use walsh::walsh;

@@ -31,7 +31,7 @@ pub fn window_cores(trial: &TrialRecord, tree: Option<&TreeUsage>) -> Option<f64
 /// Largest resident memory of a tree from the start of load to the end of the window, bytes.
 ///
 /// The warm-up counts: memory that a server took for its first connections is part of its peak.
-pub fn memory_peak(tree: &TreeUsage, measured_s: f64) -> Option<u64> {
+pub(crate) fn memory_peak(tree: &TreeUsage, measured_s: f64) -> Option<u64> {
     tree.ticks
         .iter()
         .filter(|tick| tick.at_s <= measured_s + EDGE_SLACK_S)

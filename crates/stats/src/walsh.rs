@@ -47,7 +47,7 @@ pub fn walsh(values: &[f64]) -> Option<Estimate> {
 ///
 /// The averages below the centre are as many as the signed rank statistic, so the ends at
 /// position `c` miss it with `2 * P(T <= c)`.
-pub fn walsh_rank(n: usize) -> Option<usize> {
+pub(crate) fn walsh_rank(n: usize) -> Option<usize> {
     if n > EXACT_TO {
         let count = n as f64;
         let mean = count * (count + 1.0) / 4.0;
@@ -68,7 +68,7 @@ pub fn walsh_rank(n: usize) -> Option<usize> {
 
 /// Chance of each value of the signed rank statistic of `n` values: the sum of those of 1 to n
 /// that came up when each is tossed for.
-pub fn signed_rank(n: usize) -> Vec<f64> {
+pub(crate) fn signed_rank(n: usize) -> Vec<f64> {
     let mut chances = vec![0.0; n * (n + 1) / 2 + 1];
     chances[0] = 1.0;
     let mut largest = 0;

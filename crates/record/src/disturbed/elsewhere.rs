@@ -29,7 +29,7 @@ fn worst<'t>(found: impl Iterator<Item = OnHost<'t>>) -> Option<OnHost<'t>> {
 
 /// Largest share of a processor's time that the hypervisor took from a host elsewhere, mean over
 /// the window.
-pub fn steal_elsewhere(trial: &TrialRecord) -> Option<OnHost<'_>> {
+pub(crate) fn steal_elsewhere(trial: &TrialRecord) -> Option<OnHost<'_>> {
     let window_s = window_s(trial)?;
     worst(elsewhere(trial).filter_map(|(host, usage)| {
         let shares = window_shares(usage, window_s, |cpu| cpu.steal)?;

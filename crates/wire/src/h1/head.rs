@@ -231,7 +231,7 @@ pub struct HeadMemo {
 impl HeadMemo {
     /// What the head at the front of `input` means, if it equals the last one but for `Date`.
     #[inline]
-    pub fn recall(&mut self, input: &[u8]) -> Option<Head> {
+    pub(crate) fn recall(&mut self, input: &[u8]) -> Option<Head> {
         let front = input.get(..self.bytes.len())?;
         if front == self.bytes || self.differs_in_date(front) {
             self.head

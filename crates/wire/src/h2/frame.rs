@@ -157,7 +157,7 @@ pub fn write_goaway(last: u32, code: ErrorCode, out: &mut Vec<u8>) {
 }
 
 /// Appends HEADERS, and CONTINUATION for what is longer than `length_max`.
-pub fn write_headers(
+pub(crate) fn write_headers(
     stream: u32,
     end_stream: bool,
     block: &[u8],

@@ -1,7 +1,7 @@
 //! Requests, encoded once and sent again and again on all connections.
 
 use super::{frame, qpack};
-use crate::fields::{ENTRY_OVERHEAD_BYTES, Request};
+use crate::fields::Request;
 
 /// All requests of a load, as bytes: each has its field section in a HEADERS frame and its body
 /// in a DATA frame. Connections share it and name a request by its index.
@@ -16,7 +16,6 @@ pub struct Requests {
 struct Place {
     start: usize,
     end: usize,
-    section_size: u64,
     to_head: bool,
 }
 
@@ -34,13 +33,9 @@ impl Requests {
                 frame::write_header(frame::DATA, request.body.len(), &mut bytes);
                 bytes.extend_from_slice(&request.body);
             }
-            let size = |(name, value): &(Vec<u8>, Vec<u8>)| {
-                (name.len() + value.len()) as u64 + u64::from(ENTRY_OVERHEAD_BYTES)
-            };
             Place {
                 start,
                 end: bytes.len(),
-                section_size: request.fields.iter().map(size).sum(),
                 to_head: request.to_head,
             }
         };
@@ -72,12 +67,5 @@ impl Requests {
     pub fn is_to_head(&self, index: u32) -> bool {
         let place = self.places.get(index as usize);
         place.is_some_and(|place| place.to_head)
-    }
-
-    /// Size of a request's field section as settings count it, bytes; to be held against
-    /// [`PeerSettings::max_field_section_size`](super::PeerSettings::max_field_section_size).
-    pub fn section_size(&self, index: u32) -> u64 {
-        let place = self.places.get(index as usize);
-        place.map_or(0, |place| place.section_size)
     }
 }
