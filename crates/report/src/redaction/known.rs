@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::spots::is_scheme;
+use super::shapes::is_scheme;
 
 /// Shortest value that is looked for.
 const SHORTEST: usize = 5;

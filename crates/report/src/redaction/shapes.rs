@@ -26,7 +26,9 @@ const TOKENS: [(&str, usize); 13] = [
     ("xoxp-", 16),
 ];
 /// Authentication schemes whose credential is one word.
-pub(super) const SCHEMES: [&str; 5] = ["basic", "bearer", "token", "apikey", "negotiate"];
+const SCHEMES: [&str; 5] = ["basic", "bearer", "token", "apikey", "negotiate"];
+/// Signs that close a word in a sentence.
+pub(super) const CLOSING: [char; 8] = [',', '.', ':', ')', ']', '}', '>', '\\'];
 /// A user's name without a password is a token from this length on.
 const TOKEN_AS_USER: usize = 16;
 
@@ -156,6 +158,12 @@ fn is_credential(text: &str, word: &Range<usize>, next: &Range<usize>) -> bool {
         .any(|it| it.eq_ignore_ascii_case(scheme));
     let between = &text[word.end..next.start];
     is_scheme && between.trim().is_empty() && looks_coded(&text[next.clone()])
+}
+
+/// Whether an authentication scheme is called so.
+pub(super) fn is_scheme(word: &str) -> bool {
+    let mut schemes = SCHEMES.iter();
+    schemes.any(|scheme| scheme.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]

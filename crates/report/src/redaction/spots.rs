@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::names::{Name, class, is_secret_parameter};
-use super::shapes;
+use super::shapes::{self, CLOSING, is_scheme};
 use super::value::Reader;
 
 /// What a text is, and so how far a name reaches in it.
@@ -23,9 +23,6 @@ pub(super) enum Kind {
 
 /// Names whose value is a name, and whose sibling `value` is that one's value.
 const PAIRED: [&str; 4] = ["key", "name", "header", "header_name"];
-
-/// Signs that close a word in a sentence.
-pub(super) const CLOSING: [char; 8] = [',', '.', ':', ')', ']', '}', '>', '\\'];
 
 /// Where secrets stand, in order, apart from each other. Headers in `marked`, in lower case, are
 /// secret besides those that always are.
@@ -170,12 +167,6 @@ fn is_variable(value: &str) -> bool {
         .any(|beginning| name.starts_with(beginning));
     let is_group = name.len() == 1 && name.chars().all(|c| c.is_ascii_digit());
     is_group || is_known && value.chars().all(part)
-}
-
-/// Whether an authentication scheme is called so.
-pub(super) fn is_scheme(word: &str) -> bool {
-    let mut schemes = shapes::SCHEMES.iter();
-    schemes.any(|scheme| scheme.eq_ignore_ascii_case(word))
 }
 
 /// Whether it is the path of a file with an ending.

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::names::Name;
-use super::spots::{CLOSING, is_scheme};
+use super::shapes::{CLOSING, is_scheme};
 
 /// How far back a line's beginning is looked for: some files are one line.
 const LINE_LONGEST: usize = 4096;

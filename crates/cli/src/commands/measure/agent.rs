@@ -32,7 +32,7 @@ mod stages;
 
 pub(crate) use ask::{Answer, Ask, Limits, Load, OwnFolder, SetUp, StageFacts};
 pub(crate) use look::{LOOK, Look};
-pub(crate) use stages::is_plain;
+pub(crate) use own_folders::is_plain;
 
 pub(crate) fn carry_out() -> anyhow::Result<u8> {
     // Unlike the standard library's handles they keep nothing back.

@@ -6,7 +6,7 @@
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::Write as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
 use bakeoff_plan::{Client, ConfigSource, Contender, ServerChoice};
@@ -14,7 +14,6 @@ use bakeoff_stage::{Along, AlongFile, with_leads};
 use serde_json::Value;
 
 use super::ask::{Ask, OwnFolder};
-use super::stages::is_plain;
 
 /// Folders in such a folder.
 const DEPTH_MAX: usize = 40;
@@ -182,6 +181,13 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     let mut made = options.open(path)?;
     made.write_all(bytes)?;
     made.set_permissions(Permissions::from_mode(mode))
+}
+
+/// Whether a path leads nowhere but below the folder that it is taken from.
+pub(crate) fn is_plain(path: &Path, depth_max: usize) -> bool {
+    let mut parts = path.components();
+    let depth = path.components().count();
+    (1..=depth_max).contains(&depth) && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ use bakeoff_record::{FileBytes, Machine, private_folder, read_regular};
 use bakeoff_stage::{Listening, Servers, StageError, host, leftovers};
 
 use super::ask::{Answer, Ask, SetUp, StageFacts};
-use super::own_folders::OwnFolders;
+use super::own_folders::{OwnFolders, is_plain};
 use super::refused;
 use super::samples;
 use crate::paths::must_be_text;
@@ -406,13 +406,6 @@ fn instant(ns: u64) -> Instant {
     let before = now.checked_sub(Duration::from_nanos(now_ns.saturating_sub(ns)));
     let after = now.checked_add(Duration::from_nanos(ns.saturating_sub(now_ns)));
     if ns <= now_ns { before } else { after }.unwrap_or(now)
-}
-
-/// Whether a path leads nowhere but below the folder that it is taken from.
-pub(crate) fn is_plain(path: &Path, depth_max: usize) -> bool {
-    let mut parts = path.components();
-    let depth = path.components().count();
-    (1..=depth_max).contains(&depth) && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// Makes the files of servers that are the user's own.
