@@ -15,6 +15,7 @@ mod rig;
 mod rules;
 mod sentence;
 
+pub use bakeoff_published::{Cell, DecimalComma};
 use bakeoff_published::{Published, Row};
 
 pub use code::Code;
@@ -75,6 +76,8 @@ pub struct Audit {
     pub not_checked: Vec<NotChecked>,
     /// Columns that say nothing known; they are part of a row's name.
     pub unknown_columns: Vec<String>,
+    /// Where the decimals of a table stand behind a comma.
+    pub comma: Option<DecimalComma>,
 }
 
 impl Audit {
@@ -120,6 +123,7 @@ pub fn audit(published: &Published, rig: &Rig) -> Audit {
         table,
         not_checked,
         unknown_columns: published.unknown.clone(),
+        comma: published.comma.clone(),
     }
 }
 

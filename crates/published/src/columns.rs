@@ -71,6 +71,15 @@ pub(crate) fn is_about(rule: &ColumnRule, header: &Record) -> bool {
     titles.iter().any(|title| title.is_of(rule))
 }
 
+/// Which columns hold numbers, by the user's rules and by their names.
+pub(crate) fn has_numbers(header: &Record, rules: &[ColumnRule]) -> impl Iterator<Item = bool> {
+    let titles = Title::all(&header.cells).into_iter();
+    titles.map(move |title| match title.rule(rules) {
+        Some(rule) => !rule.quantity.units().is_empty(),
+        None => meaning(&title.name) != Meaning::Unknown,
+    })
+}
+
 /// What to say of a rule that is about no column.
 pub(crate) fn no_column(rule: &ColumnRule, names: &str) -> String {
     let column = &rule.column;
@@ -101,6 +110,12 @@ impl Title {
         names.iter().enumerate().map(title).collect()
     }
 
+    /// The rule for this column: one that names only it counts more.
+    fn rule<'a>(&self, rules: &'a [ColumnRule]) -> Option<&'a ColumnRule> {
+        let own = rules.iter().find(|rule| rule.column == self.own);
+        own.or_else(|| rules.iter().find(|rule| self.is_of(rule)))
+    }
+
     /// Whether a rule is about this column.
     fn is_of(&self, rule: &ColumnRule) -> bool {
         self.name == rule.column || self.own == rule.column
@@ -117,9 +132,7 @@ fn column(
 ) -> Result<Column, String> {
     let cells = || records.iter().map(|record| record.cells[index].as_str());
     let name = title.name.as_str();
-    let own = rules.iter().find(|rule| rule.column == title.own);
-    let rule = own.or_else(|| rules.iter().find(|rule| title.is_of(rule)));
-    let (quantity, unit) = match rule {
+    let (quantity, unit) = match title.rule(rules) {
         Some(rule) => (rule.quantity, rule.unit),
         None if name.is_empty() && index == 0 && is_index(cells()) => (Quantity::Ignore, None),
         None => match meaning(name) {

@@ -114,7 +114,7 @@ pub(crate) fn number_in_thousands(text: &str) -> Option<(Figure, &str)> {
 }
 
 /// What stands between thousands.
-const THOUSANDS: [char; 6] = [',', '\'', '_', ' ', '\u{a0}', '\u{202f}'];
+pub(crate) const THOUSANDS: [char; 6] = [',', '\'', '_', ' ', '\u{a0}', '\u{202f}'];
 
 /// The text without commas between groups of three digits, or other marks; `None` if they stand
 /// elsewhere, or behind a 0, as in 0,123: there it is a decimal point.

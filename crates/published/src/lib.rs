@@ -13,6 +13,7 @@ mod autocannon;
 mod bombardier;
 mod column;
 mod columns;
+mod comma;
 mod csv;
 mod documents;
 mod error;
@@ -35,6 +36,7 @@ mod vegeta;
 mod wrk;
 
 pub use column::{ColumnRule, Quantity};
+pub use comma::{Cell, DecimalComma};
 pub use error::ReadError;
 pub use figure::{Figure, parse_bits_per_s, parse_bytes};
 pub use format::Format;
@@ -42,6 +44,7 @@ pub use row::{Checks, Counts, Hidden, Latency, Load, Quantile, Row, Transfer};
 pub use unit::Unit;
 
 use format::Reader;
+use table::Table;
 
 /// Most rows that are read of one file; a longer one is an error.
 pub const ROWS_MOST: usize = 100_000;
@@ -55,6 +58,8 @@ pub struct Published {
     pub rows: Vec<Row>,
     /// Columns whose names say nothing known. They are part of a row's name.
     pub unknown: Vec<String>,
+    /// Where the decimals of a table stand behind a comma.
+    pub comma: Option<DecimalComma>,
 }
 
 /// Reads a file. Without a `format` its content says which one it is; `rules` name columns of a
@@ -73,22 +78,27 @@ pub fn read(
         Some(format) => format,
         None => Format::recognise(text)?,
     };
-    let (rows, unknown) = match format.reader() {
-        Reader::Table(read) => {
-            let table = read(text, rules)?;
-            (table.rows, table.unknown)
-        }
+    let Table {
+        rows,
+        unknown,
+        comma,
+    } = match format.reader() {
+        Reader::Table(read) => read(text, rules)?,
         Reader::Runs(_) if !rules.is_empty() => {
             let name = format.name();
             let problem = format!("--column is for tables, and this was read as {name}");
             return Err(ReadError::new(1, problem));
         }
-        Reader::Runs(read) => (read(text)?, Vec::new()),
+        Reader::Runs(read) => Table {
+            rows: read(text)?,
+            ..Table::default()
+        },
     };
     Ok(Published {
         format,
         rows,
         unknown,
+        comma,
     })
 }
 

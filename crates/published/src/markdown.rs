@@ -81,6 +81,7 @@ pub(crate) fn read(text: &str, rules: &[ColumnRule]) -> Result<Table, ReadError>
             }
         }
         whole.rows.extend(read.rows);
+        whole.comma = whole.comma.or(read.comma);
         for name in read.unknown {
             if !whole.unknown.contains(&name) {
                 whole.unknown.push(name);

@@ -3,9 +3,12 @@
 //! `columns.rs` finds out what that is. A number that could be read in two ways is an error, not a
 //! guess.
 
+use std::borrow::Cow;
+
 use crate::ROWS_MOST;
 use crate::column::{ColumnRule, Quantity};
-use crate::columns::{Column, bare, columns, is_in_thousands, is_nothing};
+use crate::columns::{Column, bare, columns, has_numbers, is_in_thousands, is_nothing};
+use crate::comma::{DecimalComma, decimal_comma, with_point};
 use crate::csv::{self, Record};
 use crate::error::{ReadError, excerpt};
 use crate::figure::{Figure, number, number_in_thousands};
@@ -21,6 +24,8 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
     /// Columns that say nothing known, which name rows.
     pub(crate) unknown: Vec<String>,
+    /// Where its decimals stand behind a comma.
+    pub(crate) comma: Option<DecimalComma>,
 }
 
 pub(crate) fn read(text: &str, rules: &[ColumnRule]) -> Result<Table, ReadError> {
@@ -53,17 +58,30 @@ pub(crate) fn of_records(
         return Err(ReadError::new(records[ROWS_MOST].line, problem));
     }
     csv::check_even(header, records)?;
+    let counts: Vec<bool> = has_numbers(header, rules).collect();
+    let comma = decimal_comma(records, |column| counts[column]);
+    let mut records = Cow::Borrowed(records);
+    if comma.is_some() {
+        let cells = records.to_mut().iter_mut().map(|record| &mut record.cells);
+        for (cell, _) in cells
+            .flat_map(|cells| cells.iter_mut().zip(&counts))
+            .filter(|it| *it.1)
+        {
+            *cell = with_point(cell);
+        }
+    }
     let mut unknown = Vec::new();
-    let columns = columns(header, records, rules, &mut unknown);
+    let columns = columns(header, &records, rules, &mut unknown);
     let columns = columns.map_err(|problem| ReadError::new(header.line, problem))?;
     let read = Reader {
         columns: &columns,
-        marks_between,
+        marks_between: marks_between.filter(|_| comma.is_none()),
     };
     let rows = records.iter().map(|record| read.row(record));
     Ok(Table {
         rows: rows.collect::<Result<_, _>>()?,
         unknown,
+        comma,
     })
 }
 

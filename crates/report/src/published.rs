@@ -3,7 +3,7 @@
 //! The audit has judged already; nothing here decides or computes. Names of rows and columns are
 //! foreign text, and each format escapes them.
 
-use bakeoff_audit::published::{Audit, AuditedRow, Finding};
+use bakeoff_audit::published::{Audit, AuditedRow, Cell, DecimalComma, Finding};
 use bakeoff_plan::grouped;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Value, json};
@@ -38,6 +38,7 @@ impl Serialize for Document<'_> {
         });
         let mut map = out.serialize_map(None)?;
         map.serialize_entry("believable", &audit.believable())?;
+        map.serialize_entry("decimal_comma", &audit.comma.is_some())?;
         map.serialize_entry("format", audit.format)?;
         map.serialize_entry("not_checked", &not_checked.collect::<Vec<_>>())?;
         map.serialize_entry("rows", &Rows(&audit.rows))?;
@@ -133,6 +134,21 @@ fn unknown_columns(audit: &Audit) -> Vec<String> {
         }
     });
     names.collect()
+}
+
+/// How numbers were read whose decimals stand behind a comma.
+fn decimal_comma(audit: &Audit) -> Option<String> {
+    let DecimalComma { because, fits_both } = audit.comma.as_ref()?;
+    let cell = |cell: &Cell| format!("`{}` in line {}", crate::safe::plain(&cell.text), cell.line);
+    let both = fits_both.as_ref().map(|both| {
+        let both = cell(both);
+        format!("; so was {both}, which could have a decimal point as well")
+    });
+    Some(format!(
+        "read with decimal commas and points between thousands, because of {}{}",
+        cell(because),
+        both.unwrap_or_default()
+    ))
 }
 
 fn per_s(rate: Option<f64>) -> String {

@@ -1,6 +1,6 @@
 //! Tables in CSV, and what is wrong with some.
 
-use bakeoff_published::{Format, Published, ReadError, read};
+use bakeoff_published::{Format, Published, ReadError, Row, read};
 
 use crate::support::quantiles;
 
@@ -35,6 +35,45 @@ fn a_table_whose_header_names_units() {
         (None, Some(0.015))
     );
     assert_eq!(first.transfer.read_bytes_per_s, Some(2e6));
+}
+
+#[test]
+fn decimals_may_stand_behind_a_comma() {
+    let rows = "nginx 1.25;50;12.345,6;4,05 ms;1.012,5\ncaddy 2.7;50;9.876;5,06 ms;15,1\n";
+    let semicolons = format!("server;clients;requests/s;mean;p99_ms\n{rows}");
+    let cells = |line: &str| format!("|{}|\n", line.replace(';', "|"));
+    let markdown: String = [
+        "server;clients;requests/s;mean;p99_ms",
+        "---;---;---;---;---",
+    ]
+    .into_iter()
+    .chain(rows.lines())
+    .map(cells)
+    .collect();
+    for (text, line) in [(semicolons, 2), (markdown, 3)] {
+        let published = read(&text, None, &[]).unwrap();
+        let [nginx, caddy] = published.rows.as_slice() else {
+            panic!("{} rows", published.rows.len());
+        };
+        let rate = |row: &Row| row.counts.rate_per_s.unwrap().value;
+        assert_eq!((rate(nginx), rate(caddy)), (12_345.6, 9876.0), "{text}");
+        assert_eq!(nginx.latency.mean.unwrap().value.round(), 4_050_000.0);
+        assert_eq!(quantiles(nginx), [(0.99, 1012.5e6)]);
+        assert!(nginx.label().contains("nginx 1.25"), "{}", nginx.label());
+        let comma = published.comma.expect("it has decimal commas");
+        assert_eq!(
+            (comma.because.line, comma.because.text.as_str()),
+            (line, "12.345,6")
+        );
+        let both = comma.fits_both.expect("one fits both");
+        assert_eq!((both.line, both.text.as_str()), (line + 1, "9.876"));
+    }
+    // What a cell of a name looks like decides nothing.
+    let named = csv("version;requests;avg_ms\n1,25;5;0.5\n", &[]).unwrap();
+    assert_eq!(
+        (named.comma, named.rows[0].label().as_str()),
+        (None, "version=1,25")
+    );
 }
 
 #[test]
@@ -96,7 +135,7 @@ fn what_cannot_be_read_names_the_line_and_what_was_expected() {
         ("requests,errors_percent\n1,150\n", &[], 2, "at most 100 %"),
         ("requests,avg_ms\n", &[], 1, "expected rows"),
         ("requests,avg_ms\n1,2\n", &["p99=tail:ms"], 1, "no column"),
-        ("requests;avg_ms\n1;0,22\n", &[], 2, "expected a number"),
+        ("requests;avg_ms\n1;0,2\n2;0.5\n", &[], 2, "expected a num"),
         (
             "requests;avg_ms\n127.116;2\n",
             &[],
@@ -283,16 +322,20 @@ fn tables_as_people_publish_them() {
 fn a_comma_or_a_case_that_leaves_a_number_open_is_an_error() {
     for (text, line, part) in [
         (
-            "requests;avg_ms\n1;0,123\n",
+            "requests;avg_ms\n1;1,123\n",
             2,
-            "without a comma, such as 0.123 or 1234, found `0,123`",
+            "without a comma, such as 0.123 or 1234, found `1,123`",
         ),
         (
             "requests;avg_ms\n1;2\n1,234;2\n",
             3,
             "a comma may be a decimal point",
         ),
-        ("requests,avg_ms\n1,\"0,123\"\n", 2, "expected a number"),
+        (
+            "requests,avg_ms\n1,\"0,123\"\n2,0.5\n",
+            2,
+            "expected a number",
+        ),
         (
             "requests,throughput Kb/s\n1,2\n",
             1,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use bakeoff_audit::published::{Audit, Finding};
 
-use super::{answer, in_flight, link, not_checked, per_s, unknown_columns};
+use super::{answer, decimal_comma, in_flight, link, not_checked, per_s, unknown_columns};
 use crate::markdown::escaped;
 
 /// The audit as Markdown: the answer, the findings by code, then a table of the rows.
@@ -36,6 +36,7 @@ pub fn published_markdown(audit: &Audit) -> String {
     list(&mut out, "Not checked", not_checked(audit).into_iter());
     let names = unknown_columns(audit).into_iter();
     list(&mut out, "Columns taken as names", names);
+    list(&mut out, "Numbers", decimal_comma(audit).into_iter());
     out.push_str("\n## Row by row\n\n");
     out.push_str("| line | row | requests/s | right/s | in flight | link | findings |\n");
     out.push_str("| --: | --- | --: | --: | --: | --: | --- |\n");

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use bakeoff_audit::published::{Audit, AuditedRow};
 
-use super::{answer, in_flight, link, not_checked, per_s, unknown_columns};
+use super::{answer, decimal_comma, in_flight, link, not_checked, per_s, unknown_columns};
 use crate::safe::plain;
 use crate::style::{Paint, folded};
 
@@ -48,6 +48,10 @@ pub fn published_text(audit: &Audit, width: usize, colour: bool) -> String {
         );
         out.push('\n');
         lines(&mut out, &text, "", width);
+    }
+    if let Some(comma) = decimal_comma(audit) {
+        out.push('\n');
+        lines(&mut out, &format!("Numbers: {comma}"), "", width);
     }
     by_row(&mut out, audit, width, colour);
     out
