@@ -34,10 +34,11 @@ const fn instead(names: &'static str, answer: &'static str) -> (&'static str, Me
 }
 
 /// Flags about requests: those of `load` and `race`. A name of one letter is a short flag.
-const REQUEST: [(&str, Means); 24] = [
+const REQUEST: [(&str, Means); 27] = [
     ("request", Ours("method")),
     ("I head", Fixed("method", "HEAD")),
     ("a", Ours("user")),
+    ("headers", Ours("headers")),
     ("data-ascii", Ours("data")),
     ("h2 http2 http2.0", Fixed("protocol", "h2")),
     ("h2c http2-prior-knowledge", Fixed("protocol", "h2c")),
@@ -62,8 +63,8 @@ const REQUEST: [(&str, Means); 24] = [
     ),
     instead("G get", "a query is part of the URL: write it behind a ?"),
     instead(
-        "D body-file upload-file",
-        "a file with the body is --body FILE; h2load's time is -d 10s",
+        "D body-file upload-file input payload payload-file payload-size body-path-lines",
+        "a body is --data TEXT or --body FILE; h2load's time is -d 10s",
     ),
     instead(
         "p post",
@@ -81,52 +82,86 @@ const REQUEST: [(&str, Means); 24] = [
          -u USER:PASSWORD",
     ),
     instead("host vhost", "write the header: -H 'Host: NAME'"),
-    instead("b C cookie", "write the header: -H 'Cookie: NAME=VALUE'"),
-    instead("e referer", "write the header: -H 'Referer: URL'"),
+    instead(
+        "b C cookie",
+        "write the header: -H 'Cookie: NAME=VALUE'; a body is --data TEXT, and there is no file of \
+         settings",
+    ),
+    instead(
+        "e referer",
+        "write the header: -H 'Referer: URL'; ab's file is --csv FILE, and scripts are not run",
+    ),
+    instead(
+        "aws-session aws-sigv4",
+        "requests are not signed here: write the headers that they need with -H",
+    ),
+    instead(
+        "compression",
+        "write the header: -H 'Accept-Encoding: gzip'",
+    ),
     instead(
         "oauth2-bearer bearer",
         "write the header: -H 'Authorization: Bearer TOKEN'",
     ),
     instead("url base-uri", "write the URL without a flag"),
     (
-        "S show-error disable-compression disable-redirects no-pre-lookup",
+        "S show-error disable-compression disable-redirects no-pre-lookup no-parser no-follow",
         Always,
     ),
     instead(
-        "L location redirect redirects max-redirs follow-redirects",
+        "L location redirect redirects max-redirs max-redirects follow-redirects",
         "redirects are not followed: give the URL to which they lead; --follow of `load` asks \
-             for it before a load",
+             for it before a load; latencies are always shown",
     ),
 ];
 
 /// Flags of `load` alone.
-const LOAD: [(&str, Means); 36] = [
+const LOAD: [(&str, Means); 64] = [
     (
-        "connections concurrency vus max-vus users max-workers",
+        "connections concurrency concurrent vus max-vus users max-workers max-connections",
         Ours("clients"),
     ),
-    ("iterations amount num-requests", Ours("requests")),
-    ("R qps rps", Ours("rate")),
-    ("targets input-file urls-from-file", Ours("list")),
-    ("s silent no-tui no-progress-meter", Ours("quiet")),
-    ("j", Ours("json")),
-    ("out", Ours("output")),
-    ("cpus num-threads", Ours("threads")),
+    (
+        "iterations amount num-requests maxOverallRequests",
+        Ours("requests"),
+    ),
+    ("R qps rps overallRate", Ours("rate")),
+    ("targets input-file urls-from-file file", Ours("list")),
+    (
+        "s silent no-tui no-progress-meter no-progress",
+        Ours("quiet"),
+    ),
+    ("j json-output", Ours("json")),
+    ("out output-file", Ours("output")),
+    ("cpus num-threads gomaxprocs", Ours("threads")),
     ("max-time", Ours("timeout")),
     ("warm-up-time", Ours("warmup")),
     ("max-concurrent-streams", Ours("streams")),
-    ("disable-keepalive no-keep-alive", Ours("no_keepalive")),
-    ("root-certs ca", Ours("cacert")),
     (
-        "skip-verify insecure-skip-tls-verify no-check-certificate",
+        "disable-keepalive disableKeepAlives no-keep-alive no-connection-reuse",
+        Ours("no_keepalive"),
+    ),
+    ("root-certs ca", Ours("cacert")),
+    ("E", Ours("cert")),
+    ("tls13-ciphers", Ours("ciphers")),
+    ("log-file access-log-file", Ours("log")),
+    ("max-udp-payload-size", Ours("max_udp_payload")),
+    ("prometheus-addr", Ours("metrics")),
+    ("reconnectRate", Ours("requests_per_connection")),
+    ("socketPath", Ours("unix_socket")),
+    (
+        "skip-verify insecure-skip-tls-verify https-insecure no-check-certificate",
         Ours("insecure"),
     ),
     ("laddr interface", Ours("source")),
-    ("sni", Ours("server_name")),
+    ("sni servername", Ours("server_name")),
     ("tlsv1.3", Fixed("tls_version", "1.3")),
     ("haproxy-protocol", Fixed("proxy_protocol", "v1")),
     (
-        "l latency latencies latency-correction lazy tlsv1.2",
+        "l latency latencies latency-correction lazy tlsv1.2 benchmark internet uniform fasthttp \
+         stream no-buffer no-setup no-teardown no-thresholds no-usage-report \
+         discard-response-bodies \
+         stats-success-breakdown renderStatusCodes",
         Always,
     ),
     instead(
@@ -134,7 +169,8 @@ const LOAD: [(&str, Means); 36] = [
         "a list of URLs is --urls FILE, the number of requests -n N, and HEAD -X HEAD",
     ),
     instead(
-        "script timing-script-file",
+        "script timing-script-file config-file env tag system-tags secret-source \
+         include-system-env-vars",
         "scripts are not run: several requests are a list, --urls FILE",
     ),
     instead(
@@ -145,15 +181,21 @@ const LOAD: [(&str, Means); 36] = [
         "burst-delay burst-rate rate-period",
         "bursts are not sent: -r R is a rate, and --arrival poisson makes its gaps irregular",
     ),
-    instead("rand-regex-url max-repeat", "URLs are a list: --urls FILE"),
-    instead("workers", "connections are -c N, and threads -t N"),
-    instead("parallel parallel-max Z", "connections are -c N"),
     instead(
-        "pipelining pipeline",
+        "rand-regex-url max-repeat dump-urls",
+        "URLs are a list: --urls FILE",
+    ),
+    instead("workers max", "connections are -c N, and threads -t N"),
+    instead(
+        "parallel parallel-max Z",
+        "connections are -c N; cipher suites are --ciphers NAME, and a body --body FILE",
+    ),
+    instead(
+        "pipelining pipeline batch batch-per-host",
         "requests are not pipelined: over HTTP/2, --streams N are in flight on a connection",
     ),
     instead(
-        "connect-timeout",
+        "N connect-timeout connection-inactivity-timeout",
         "--timeout TIME is that of a request, connecting included",
     ),
     instead(
@@ -161,31 +203,115 @@ const LOAD: [(&str, Means); 36] = [
         "connections are kept; --no-keepalive closes each after a request",
     ),
     instead(
-        "x proxy",
+        "x proxy P proxy-header proxy-http-version proxy-http2 proxy-user",
         "requests go straight to the server: --connect-to HOST:PORT says where that is",
     ),
     instead(
-        "resolve 4 6 ipv4 ipv6",
-        "an address to connect to is --connect-to HOST:PORT",
+        "resolve 4 6 ipv4 ipv6 dns resolvers dns-ttl dns-method resolve-ip-type no-reresolve \
+         vsock-addr",
+        "names are resolved once, before the load: an address to connect to is \
+         --connect-to HOST:PORT",
     ),
     instead(
         "f fail fail-with-body",
-        "--strict and --fail-if end with another exit code; a body is --body FILE",
+        "--strict and --fail-if end with another exit code; a body is --body FILE, a list of URLs \
+         --urls FILE, and a version of TLS --tls-version 1.3",
     ),
     instead(
-        "v verbose w write-out O remote-name g trace",
-        "the result has all that is kept: --json prints it as one document",
+        "v verbose w write-out O remote-name trace http-debug log-errors loglevel debug print \
+         no-print \
+         summary-export summary-mode summary-time-unit summary-trend-stats no-summary \
+         new-machine-readable-summary percentiles time-unit u_latency json-stream \
+         skipAggregateResult",
+        "the result has all that is kept: --json prints it as one document, also into -o FILE",
     ),
     instead(
         "K config",
         "a list of URLs is --urls FILE, in curl's form or vegeta's",
     ),
     instead(
-        "format output-format",
+        "g sampleInt every buckets db-url",
+        "a line for each second is --csv FILE, and a line for each request --log FILE",
+    ),
+    instead(
+        "U",
+        "latencies are always shown; write a header as -H 'User-Agent: NAME'",
+    ),
+    instead(
+        "B batch_latency local-ips",
+        "a local address is --source ADDR, and --fail-if judges the result",
+    ),
+    instead(
+        "M maxConnectionRequests no-vu-connection-reuse connection-reuse",
+        "--requests-per-connection N closes a connection after so many, and -n N ends the load",
+    ),
+    instead(
+        "connectionRate",
+        "-r R is the rate of all connections together",
+    ),
+    instead(
+        "W max-frame-size window-bits connection-window-bits header-table-size \
+         encoder-header-table-size no-udp-gso ktls qlog-file-base httpbufferkb httpccch halfclose \
+         stdclient mtls",
+        "bakeoff chooses this itself: leave it out; --warmup 2s is a load before the measured one",
+    ),
+    instead(
+        "session-tickets",
+        "--resumption on lets new connections resume sessions",
+    ),
+    instead(
+        "delay min-iteration-duration",
+        "clients do not rest between requests: -r R sends at a rate",
+    ),
+    instead(
+        "time connection-active-timeout forever",
+        "the measured time is -d 30s",
+    ),
+    instead("reps", "-n N is the number of all requests together"),
+    instead(
+        "jitter",
+        "--arrival poisson makes the gaps of -r R irregular",
+    ),
+    instead(
+        "nocatchup ignoreCoordinatedOmission",
+        "a request that is late counts from when it was due; --deadline TIME drops one that waited \
+         so long",
+    ),
+    instead(
+        "abort-on allow-initial-errors bailout",
+        "a load goes on after failures; --fail-if 'errors > 1%' judges the result",
+    ),
+    instead(
+        "expectBody",
+        "a file that each body must equal is --expect-body FILE",
+    ),
+    instead(
+        "idReplacement",
+        "{uuid} in a URL, header or body differs by request",
+    ),
+    instead("on-port", "`bakeoff race --start COMMAND` starts a server"),
+    instead("address", "live figures are served by --metrics ADDRESS"),
+    instead(
+        "blacklist-ip block-hostnames",
+        "requests go to the server of the URL alone: leave it out",
+    ),
+    instead(
+        "execution-segment execution-segment-sequence",
+        "--hosts FILE divides a load over several hosts",
+    ),
+    instead("grpc ping", "the load is HTTP alone: give a URL"),
+    instead("curl", "--urls FILE reads curl's commands"),
+    instead(
+        "format output-format type",
         "--json prints one JSON document, and --urls reads lists in every form",
     ),
     instead(
-        "name max-body retry no-color disable-color fps",
+        "name max-body retry no-color disable-color fps y title mark rc labels runid data-dir \
+         linger \
+         paused throw exit-on-running compatibility-mode console-output traces-output show-logs \
+         log-format log-output profiling-enabled profile setup-timeout teardown-timeout offset \
+         sequential-warmup sync \
+         config-dir no-exit-on-error excludeErrorStats wait-ongoing-requests-after-deadline",
         "there is no such choice here: leave it out",
     ),
 ];
@@ -215,6 +341,14 @@ pub(crate) fn format(text: &str) -> Option<&'static str> {
         || text.starts_with("json=")
         || text.starts_with("csv=");
     is_format.then_some("-o names a file, such as -o result.txt; --json chooses the format")
+}
+
+/// Values of `-n` and `-r` before which another tool's flag takes none.
+pub(crate) fn number(text: &str) -> Option<&'static str> {
+    text.contains("://").then_some(
+        "-n N is the number of requests, and -r R their rate; ab's -r is what happens anyway, and \
+         -q draws no progress",
+    )
 }
 
 /// What stands for a URL and is none: a command or a script of another tool, or a body.
@@ -309,7 +443,7 @@ pub(super) fn known(command: Command) -> Command {
 }
 
 fn with(command: Command, names: &'static str, means: Means) -> Command {
-    names.split(' ').fold(command, |command, name| {
+    names.split_whitespace().fold(command, |command, name| {
         let short = Some(name.chars())
             .filter(|_| name.len() == 1)
             .and_then(|mut it| it.next());
@@ -413,6 +547,10 @@ pub(super) fn without_far_tip(mut error: Error) -> Error {
         .is_some_and(|(typed, tip)| nearest(&typed, [&tip]).is_none())
     {
         error.remove(ContextKind::SuggestedArg);
+    }
+    // What begins with two dashes is no value of these commands.
+    if error.kind() == ErrorKind::UnknownArgument {
+        error.remove(ContextKind::Suggested);
     }
     error
 }

@@ -73,13 +73,15 @@ pub(crate) struct AmountFlags {
           value_parser = Elsewhere::new(duration, foreign::body))]
     pub(crate) duration: Option<Duration>,
     /// Stop when this many requests have ended; 10k, 1m
-    #[arg(short = 'n', long, value_name = "N", value_parser = whole::<u64>(1, u64::MAX))]
+    #[arg(short = 'n', long, value_name = "N",
+          value_parser = Elsewhere::new(whole::<u64>(1, u64::MAX), foreign::number))]
     pub(crate) requests: Option<u64>,
     /// Requests/s to send, whatever comes back; 500, 2.5k
     ///
     /// This makes it an open loop. 60/m is 60 a minute. 100..1000 rises evenly over warm-up and
     /// duration, 100,200,400 rises in steps; with --requests, both need --duration.
-    #[arg(short, long, value_name = "R", value_parser = rate)]
+    #[arg(short, long, value_name = "R",
+          value_parser = Elsewhere::new(rate, foreign::number))]
     pub(crate) rate: Option<Rate>,
     /// Time under load before measuring
     #[arg(long, default_value = "0s", value_name = "TIME", value_parser = duration,

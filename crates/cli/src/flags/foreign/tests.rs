@@ -270,6 +270,119 @@ const FIRST: [(&str, &[(&str, Expected)]); 9] = [
     ),
 ];
 
+/// All flags that the help of each tool has, with a value behind `=` where it takes one.
+const ALL: [(&str, &str); 11] = [
+    (
+        "k6",
+        "--address=localhost:6565 -c=x.json --config=x.json --log-format=raw \
+         --log-output=stderr --no-color --profiling-enabled --quiet -q --verbose -v --batch=20 \
+         --batch-per-host=6 --blacklist-ip=10.0.0.0/8 --block-hostnames=a.b \
+         --compatibility-mode=base --console-output=f.log --discard-response-bodies \
+         --dns=ttl=5m --duration=10s -d=10s --env=A=b -e=A=b --execution-segment=0:1/4 \
+         --execution-segment-sequence=0,1/4,1 --exit-on-running --http-debug --http-debug=full \
+         --include-system-env-vars --insecure-skip-tls-verify --iterations=5 -i=5 --linger -l \
+         --local-ips=127.0.0.1 --max-redirects=3 --min-iteration-duration=1s \
+         --no-connection-reuse --no-setup --no-summary --no-teardown --no-thresholds \
+         --no-usage-report --no-vu-connection-reuse --out=csv=x.csv -o=csv=x.csv --paused -p \
+         --rps=5 --setup-timeout=1s --stage=10s:5 -s=10s:5 --summary-export=x.json \
+         --summary-mode=full --summary-time-unit=ms --summary-trend-stats=avg,p(99) \
+         --system-tags=url --tag=a=b --teardown-timeout=1s --throw -w --traces-output=otel \
+         --type=js -t=js --user-agent=x --vus=5 -u=5 --max=10 --new-machine-readable-summary \
+         --secret-source=file --show-logs",
+    ),
+    (
+        "oha",
+        "-n=5 -c=5 -p=1 -z=1s -w --wait-ongoing-requests-after-deadline -q=5 --burst-delay=2s \
+         --burst-rate=4 --rand-regex-url --urls-from-file --max-repeat=4 --dump-urls=5 \
+         --latency-correction --no-tui --fps=16 -m=GET --method=GET -H=A:b --proxy-header=A:b \
+         -t=5s --connect-timeout=5s -A=text/html -d=abc -D=f -Z=f --body-path-lines=f -F=a=b \
+         --form=a=b -T=text/plain -a=u:p --http-version=2 --host=a.b -x=http://p \
+         --proxy-http-version=1.1 --proxy-http2 --http2 --disable-compression -r=3 --redirect=3 \
+         --disable-keepalive --no-pre-lookup --ipv6 --ipv4 --cacert=f --cert=f --key=f \
+         --insecure --connect-to=a:80:b:80 --no-color --unix-socket=f --vsock-addr=1:2 \
+         --stats-success-breakdown --db-url=x.db --debug -o=x.txt --output=x.txt \
+         --output-format=json -u=ms --time-unit=ms -j --json --aws-session=s \
+         --aws-sigv4=aws:amz --disable-color -b=x",
+    ),
+    (
+        "ab",
+        "-A=u:p -b=8192 -B=127.0.0.1 -c=5 -C=a=b -d -D=x -e=f.csv -E=cert.pem -f=TLS1.2 \
+         -g=f.tsv -H=A:b -i -k -l -m=GET -n=5 -p=f -P=u:p -q -r -s=30 -S -t=10 -T=text/plain \
+         -u=f -v=4 -w -x=border -X=p:80 -y=a -z=b -Z=ECDHE -I",
+    ),
+    (
+        "vegeta",
+        "-body=f -cert=f -chunked -connections=5 -connect-to=a:80:b:80 -dns-ttl=0 -duration=5s \
+         -format=json -h2c -header=A:b -http2 -insecure -keepalive -key=f -laddr=127.0.0.1 \
+         -lazy -max-body=5 -max-connections=5 -max-workers=5 -name=x -output=f.bin \
+         -prometheus-addr=0.0.0.0:8880 -proxy-header=A:b -rate=5 -redirects=5 \
+         -resolvers=1.1.1.1 -root-certs=f -session-tickets -targets=f -timeout=5s \
+         -unix-socket=f -workers=5 -type=json -every=1s -buckets=[0,1ms] -cpus=2 -profile=cpu",
+    ),
+    (
+        "hey",
+        "-n=5 -c=5 -q=5 -z=5s -o=csv -m=GET -H=A:b -t=20 -A=text/html -d=abc -D=f -T=text/plain \
+         -U=agent -a=u:p -x=a:80 -h2 -host=a.b -disable-compression -disable-keepalive \
+         -disable-redirects -cpus=2",
+    ),
+    (
+        "wrk",
+        "-c=5 --connections=5 -d=5s --duration=5s -t=2 --threads=2 -s=a.lua --script=a.lua \
+         -H=A:b --header=A:b --latency --timeout=5s -v --version -R=5 --rate=5 -L -U \
+         --u_latency -B --batch_latency",
+    ),
+    (
+        "autocannon",
+        "-c=5 --connections=5 -p=5 --pipelining=5 -d=5s --duration=5s -a=5 --amount=5 -L=10 \
+         --sampleInt=10 -S=f --socketPath=f -w=2 --workers=2 -W=[ --warmup=2s --on-port -m=GET \
+         --method=GET -t=5 --timeout=5s -T=title --title=x -b=abc --body=f -F={} --form={} -i=f \
+         --input=f -H=A:b --headers=A:b --har=f -B=5 --bailout=5 -M=5 --maxConnectionRequests=5 \
+         -O=5 --maxOverallRequests=5 -r=5 --connectionRate=5 -R=5 --overallRate=5 -C \
+         --ignoreCoordinatedOmission -D=5 --reconnectRate=5 -n --no-progress -l --latency -I \
+         --idReplacement -j --json -f --forever -s=name --servername=name -x \
+         --excludeErrorStats -E=x --expectBody=x --renderStatusCodes --cert=f --key=f --ca=f \
+         --debug --skipAggregateResult --json-stream",
+    ),
+    (
+        "bombardier",
+        "-c=5 -t=2s -l --latencies -m=GET -b=abc --body=f -f=f --body-file=f -s --stream \
+         --cert=f --key=f -k --insecure --disableKeepAlives -a -H=A:b -n=5 -d=5s -r=5 --rate=5 \
+         --fasthttp --http1 --http2 -p=i,p,r --print=i -q --no-print -o=json --format=json",
+    ),
+    (
+        "h2load",
+        "-n=5 -c=5 -t=1 -i=f -m=5 -f=16K --max-frame-size=16K -w=30 --window-bits=30 -W=30 \
+         --connection-window-bits=30 -H=A:b --ciphers=X --tls13-ciphers=X -p=h2c -d=f --data=f \
+         -r=5 --rate=5 --rate-period=1s -D=5s -T=5s --connection-active-timeout=5s -N=5s \
+         --connection-inactivity-timeout=5s --timing-script-file=f -B=http://a/ \
+         --base-uri=http://a/ --alpn-list=h2 --npn-list=h2 --h1 --header-table-size=4096 \
+         --encoder-header-table-size=4096 --log-file=f --qlog-file-base=f --connect-to=a:80 \
+         --rps=5 --groups=X25519 --no-udp-gso --max-udp-payload-size=1200 --ktls --sni=a -v \
+         --verbose --warm-up-time=1s --clients=5 --requests=5 --threads=1 --duration=5s \
+         --max-concurrent-streams=5 --no-tls-proto=h2c --output-file=f",
+    ),
+    (
+        "siege",
+        "-C --config -v --verbose -q --quiet -g -p --print -c=5 --concurrent=5 -r=5 --reps=5 \
+         --time=5s -t=5S -d=1 --delay=1s -b --benchmark -i --internet -f=f --file=f -R=f --rc=f \
+         -l --log=f -m=x --mark=x -H=A:b --header=A:b -A=x --user-agent=x -T=text/plain \
+         --content-type=text/plain -j --json-output --no-parser --no-follow -o --output -G \
+         --get=x",
+    ),
+    (
+        "fortio",
+        "-qps=5 -c=5 -t=5s -n=5 -p=50,99 -r=0.001 -H=A:b -loglevel=info -a -labels=x -http1.0 \
+         -stdclient -keepalive -keepalive=false -timeout=5s -user=u:p -X=GET -payload=abc \
+         -payload-file=f -payload-size=5 -content-type=x -compression -https-insecure -k -h2 \
+         -cacert=f -cert=f -key=f -quiet -uniform -nocatchup -jitter -allow-initial-errors \
+         -abort-on=503 -connection-reuse=5:10 -httpbufferkb=5 -data-dir=f -gomaxprocs=2 \
+         -runid=5 -grpc -ping -s=5 -resolve=127.0.0.1 -resolve-ip-type=ip4 -sequential-warmup \
+         -no-reresolve -offset=1s -log-errors -url=http://a/ -profile=f -access-log-file=f \
+         -unix-socket=f -halfclose -curl -mtls -dns-method=cached -method=GET -percentiles=99 \
+         -L -4 -6 -sync=f -config-dir=f -no-exit-on-error",
+    ),
+];
+
 /// Words as a shell takes them, with single quotes.
 fn words(line: &str) -> Vec<String> {
     let parts = line.split('\'').enumerate();
@@ -312,6 +425,27 @@ fn first_commands_of_other_tools_are_understood_or_answered_in_one_line() {
             }
         }
     }
+}
+
+#[test]
+fn each_flag_of_other_tools_is_understood_or_answered() {
+    let unknown = ALL.iter().flat_map(|(tool, flags)| {
+        let flags = flags.split_whitespace().filter_map(|flag| {
+            let is_short = flag.split('=').next().is_some_and(|name| name.len() == 2);
+            let flag = if is_short {
+                flag.replacen('=', " ", 1)
+            } else {
+                flag.to_owned()
+            };
+            let answer = read("load", &format!("{flag} http://127.0.0.1/")).err()?;
+            let is_of_clap = ["unexpected argument", "unexpected value", "tip:"]
+                .iter()
+                .any(|words| answer.contains(words));
+            is_of_clap.then(|| format!("{tool} {flag}: {answer}"))
+        });
+        flags.collect::<Vec<_>>()
+    });
+    assert_eq!(unknown.collect::<Vec<_>>(), Vec::<String>::new());
 }
 
 #[test]
