@@ -30,6 +30,15 @@ pub struct Beyond {
     pub unsaid: Vec<UnsaidOf>,
 }
 
+impl Beyond {
+    /// Whether nothing shows that it was ever beyond its capacity, so that there was nothing to
+    /// recover from.
+    pub fn was_never_over(&self) -> bool {
+        let is_at_once = |it: Recoveries| it.middle.is_at_once() && it.range.is_none();
+        self.classes.is_empty() && self.seldom.is_empty() && self.recovery.is_some_and(is_at_once)
+    }
+}
+
 /// A class over rounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClassSeen {

@@ -103,11 +103,11 @@ fn beyond_row(row: &OverloadRow) -> Vec<Field> {
         Field::text(classes),
         known(beyond.peak_per_s.and_then(|it| it.median)),
         known(beyond.goodput_at_twice.and_then(|it| it.median)),
-        Field::text(
-            beyond
-                .recovery
-                .map_or("not known".to_owned(), |it| it.text()),
-        ),
+        Field::text(match beyond.recovery {
+            Some(_) if beyond.was_never_over() => "was never over it".to_owned(),
+            Some(it) => it.text(),
+            None => "not known".to_owned(),
+        }),
         Field::text(plain(&row.overload)),
     ]
 }

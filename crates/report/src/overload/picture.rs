@@ -120,6 +120,7 @@ fn caption(row: &OverloadRow, ramp: &OverloadRamp) -> String {
     });
     let recovery = match ramp.recovery {
         None | Some(Recovery::Never) => String::new(),
+        Some(_) if row.beyond.was_never_over() => "; it was never over its capacity".to_owned(),
         Some(Recovery::After { seconds }) if seconds < 0.05 => {
             "; back to normal at once".to_owned()
         }

@@ -408,6 +408,32 @@ fn what_cannot_be_decided_is_no_absence_of_overload() {
 }
 
 #[test]
+fn a_server_that_was_never_over_its_capacity_recovers_from_nothing() {
+    let mut record = carried_out();
+    let is_ramp = |it: &&mut TrialRecord| {
+        it.contender == "nginx-default"
+            && it
+                .load_name
+                .as_deref()
+                .is_some_and(|it| it.contains("ramp"))
+    };
+    for trial in record.trials.iter_mut().filter(is_ramp) {
+        for interval in trial.result.iter_mut().flat_map(|it| &mut it.intervals) {
+            interval.ok += std::mem::take(&mut interval.errors);
+            interval.failed = Failed::default().take();
+        }
+    }
+    let report = view(record);
+    let row = &report.contenders[0];
+    assert!(row.beyond.was_never_over(), "{:#?}", row.beyond);
+    assert!(!report.contenders[1].beyond.was_never_over());
+    let (text, page) = (report.text(OPTIONS), report.html());
+    assert!(text.contains("was never over it"), "{text}");
+    assert!(page.contains("it was never over its capacity"), "{page}");
+    assert!(!page.contains("back to normal at once"), "{page}");
+}
+
+#[test]
 fn names_of_others_cannot_become_a_part_of_the_page() {
     let mut record = carried_out();
     let hostile = "</svg><script>alert(1)</script>\u{1b}[31m";
