@@ -10,6 +10,7 @@ mod choice;
 mod envoy;
 mod h2o;
 mod haproxy;
+mod lighttpd;
 pub(crate) mod nginx;
 pub(crate) mod stand_in;
 mod traefik;
@@ -190,6 +191,7 @@ impl Found {
             "envoy" => envoy::read(files),
             "h2o" => h2o::read(files),
             "haproxy" => haproxy::read(files),
+            "lighttpd" => lighttpd::read(files),
             "nginx" => nginx::read(files),
             "traefik" => traefik::read(files),
             "varnish" => varnish::read(files),

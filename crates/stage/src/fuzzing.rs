@@ -9,8 +9,8 @@ use crate::own::{Leads, with_leads};
 use crate::server::{Files, Server};
 
 /// Servers whose users' configurations are read.
-const READ: [&str; 8] = [
-    "apache", "caddy", "envoy", "h2o", "haproxy", "nginx", "traefik", "varnish",
+const READ: [&str; 9] = [
+    "apache", "caddy", "envoy", "h2o", "haproxy", "lighttpd", "nginx", "traefik", "varnish",
 ];
 
 /// Reads `text` as what a container engine says.
