@@ -210,13 +210,16 @@ fn headers_and_bodies_are_sent_as_given() {
     );
     let commands = format!(
         "curl -X PATCH -H 'X-Account-ID: 98' -d @{body} http://{address}/c\n\
-         curl http://{address}/d --data-raw 'a=sausage'\n"
+         curl http://{address}/d -H 'X-Id: {{n}}' --data-raw 'a={{uuid}}{{random x}}'\n"
     );
     for (text, expected) in [
         (list, ["PUT /a HTTP/1.1|99", "POST /b HTTP/1.1|sausage"]),
         (
             commands,
-            ["PATCH /c HTTP/1.1|98", "POST /d HTTP/1.1|a=sausage"],
+            [
+                "PATCH /c HTTP/1.1|98",
+                "POST /d HTTP/1.1|a={uuid}{random x}",
+            ],
         ),
     ] {
         let list = scene.write("list.txt", &text).display().to_string();

@@ -93,6 +93,18 @@ impl Cut {
         }
     }
 
+    /// The same with headers whose braces are braces, and perhaps with such a body.
+    #[must_use]
+    pub fn with_copied(mut self, headers: &[(String, String)], body: Option<&[u8]>) -> Self {
+        let copied = headers.iter();
+        let copied = copied.map(|(name, text)| (name.clone(), Template::plain(text)));
+        self.headers.extend(copied);
+        if let Some(body) = body {
+            (self.body, self.body_bytes) = (None, body.len());
+        }
+        self
+    }
+
     /// Whether anything differs from variant to variant.
     pub fn varies(&self) -> bool {
         self.templates().any(|it| it.plain_text().is_none())

@@ -35,8 +35,17 @@ pub(super) struct AskedOne {
     pub(super) method: String,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Arc<[u8]>,
+    pub(super) copied: Copied,
     pub(super) weight: u32,
     pub(super) status: ExpectedStatus,
+}
+
+/// What a command of curl says itself: it is sent as it stands, braces and all.
+#[derive(Default)]
+pub(super) struct Copied {
+    /// Headers beside those that may have placeholders.
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) is_body: bool,
 }
 
 impl Asked {
@@ -73,6 +82,7 @@ impl Asked {
                 method: sent.method(sent.body.is_some()).to_owned(),
                 headers: sent.headers.clone(),
                 body: sent.body.clone().unwrap_or_default(),
+                copied: Copied::default(),
                 weight,
                 status: status(flags, None),
             })
@@ -117,6 +127,7 @@ impl Asked {
                 method: listed.method.unwrap_or_else(|| usual.to_owned()),
                 headers: merged(&sent.headers, &listed.headers),
                 body: body.unwrap_or_default(),
+                copied: Copied::default(),
                 weight: listed.weight,
                 status: status(flags, None),
             })
@@ -149,8 +160,12 @@ impl Asked {
                 requests.push(AskedOne {
                     target: server.target(url).map_err(at)?,
                     method: method.to_owned(),
-                    headers: merged(&usual.headers, &sent.headers),
+                    headers: others(&usual.headers, &sent.headers).collect(),
                     body: body.clone().unwrap_or_default(),
+                    copied: Copied {
+                        headers: sent.headers.clone(),
+                        is_body: sent.body.is_some(),
+                    },
                     weight: 1,
                     status: status(flags, None),
                 });
@@ -207,6 +222,7 @@ impl Asked {
             method: one.method,
             headers: sent.headers.clone(),
             body: Arc::default(),
+            copied: Copied::default(),
             weight: 1,
             status: status(flags, Some(one.status)),
         });
@@ -239,9 +255,16 @@ fn own_flags(
 
 /// Headers of the flags, without those that a listed request has itself, and then its own.
 fn merged(flags: &[(String, String)], own: &[(String, String)]) -> Vec<(String, String)> {
+    others(flags, own).chain(own.iter().cloned()).collect()
+}
+
+/// Headers of the flags, without those that a listed request has itself.
+fn others<'a>(
+    flags: &'a [(String, String)],
+    own: &'a [(String, String)],
+) -> impl Iterator<Item = (String, String)> + 'a {
     let is_own = |name: &str| own.iter().any(|(it, _)| it.eq_ignore_ascii_case(name));
-    let usual = flags.iter().filter(|(name, _)| !is_own(name)).cloned();
-    usual.chain(own.iter().cloned()).collect()
+    flags.iter().filter(move |(name, _)| !is_own(name)).cloned()
 }
 
 /// The bodies of a list. A file that several requests name is read once.

@@ -70,10 +70,16 @@ fn table(file: &str) -> std::io::Result<ValueTable> {
 }
 
 fn cut(one: &AskedOne, order: Order) -> Result<Cut, String> {
-    let headers = with_user_agent(&one.headers);
+    let copied = &one.copied;
+    let mut headers = with_user_agent(&[&one.headers[..], &copied.headers].concat());
+    headers.truncate(headers.len() - copied.headers.len());
     let path = &one.target.path;
     match order {
-        Order::ByWeight => Cut::of(path, &headers, &one.body),
+        Order::ByWeight => {
+            let body = (!copied.is_body).then_some(&*one.body).unwrap_or_default();
+            let copied_body = copied.is_body.then_some(&*one.body);
+            Ok(Cut::of(path, &headers, body)?.with_copied(&copied.headers, copied_body))
+        }
         // A browser recorded what it sent, braces and all.
         Order::InTurn => Ok(Cut::of("", &headers, &one.body)?.with_path(path)),
     }
