@@ -72,9 +72,15 @@ pub enum TargetError {
          127.0.0.1:8080 or [::1]:8080"
     )]
     ConnectTo(String),
-    /// Nothing listens on port 0.
-    #[error("{0:?} has port 0, on which no server listens: name the port of the server")]
+    /// Its port is no number, or one on which nothing listens.
+    #[error("{0:?} has no port from 1 to 65535: name the port of the server")]
     Port(String),
+    /// Its address is of one interface alone.
+    #[error(
+        "{0:?} is an IPv6 address with a zone, which cannot be asked: use another address of that \
+         server"
+    )]
+    Zone(String),
     /// The name did not resolve.
     #[error("failed to resolve host {host:?}: {source}")]
     Resolve {
@@ -165,8 +171,11 @@ impl fmt::Display for Endpoint {
 /// Addresses of `host`.
 fn addresses(host: String) -> Result<Vec<Endpoint>, TargetError> {
     let port = host.rsplit(':').next().map(str::parse::<u16>);
-    if matches!(port, Some(Ok(0))) {
+    if !matches!(port, Some(Ok(1..))) {
         return Err(TargetError::Port(host));
+    }
+    if host.starts_with('[') && host.contains('%') {
+        return Err(TargetError::Zone(host));
     }
     let found = host.to_socket_addrs();
     let found = found.map_err(|source| TargetError::Resolve {
@@ -281,9 +290,12 @@ mod tests {
     }
 
     #[test]
-    fn port_0_is_refused_at_once() {
+    fn what_is_no_port_and_no_address_is_refused_at_once() {
         for url in [
             "http://127.0.0.1:0/",
+            "http://127.0.0.1:99999/",
+            "http://localhost:/",
+            "http://a.invalid:x",
             "http://[::1]:00",
             "https://a.invalid:0",
         ] {
@@ -292,6 +304,8 @@ mod tests {
         }
         let refused = Target::resolve("http://a/", &ConnectTo::Host("127.0.0.1:0".to_owned()));
         assert!(matches!(refused, Err(TargetError::Port(_))), "{refused:?}");
+        let refused = Target::resolve("http://[fe80::1%25lo]/", &ConnectTo::Url);
+        assert!(matches!(refused, Err(TargetError::Zone(_))), "{refused:?}");
     }
 
     #[test]

@@ -39,9 +39,10 @@ impl Url {
             let problem = format!("`{}` {problem}", without_user(text).escape_debug());
             Fault::new(problem, "write a URL such as http://127.0.0.1:9001/")
         };
+        let is = |scheme: &str, name: &str| scheme.eq_ignore_ascii_case(name);
         let (is_secure, rest) = match text.split_once("://") {
-            Some(("http", rest)) => (false, rest),
-            Some(("https", rest)) => (true, rest),
+            Some((scheme, rest)) if is(scheme, "http") => (false, rest),
+            Some((scheme, rest)) if is(scheme, "https") => (true, rest),
             _ => return Err(wrong("begins with neither http:// nor https://")),
         };
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -49,16 +50,23 @@ impl Url {
         let path = encoded_target(path);
         target(&path).map_err(|_| wrong("has a path that cannot be asked for"))?;
         if authority.contains('@') {
-            return Err(wrong("has a user in it; use a header for authorization"));
+            return Err(Fault::new(
+                format!(
+                    "`{}` has a name or a password in it",
+                    without_user(text).escape_debug()
+                ),
+                "remove them, and give them with -u USER:PASSWORD, or in a plan as a header \
+                 `authorization`",
+            ));
         }
         let usual = if is_secure { 443 } else { 80 };
         let authority = ascii_authority(authority).ok_or_else(|| {
             wrong("has a host whose form in ASCII is not known here; write it as in xn--4ca.test")
         })?;
-        let (host, port) = host_and_port(&authority, usual).ok_or_else(|| wrong("has no host"))?;
+        let (host, port) = host_and_port(&authority, usual).map_err(wrong)?;
         Ok(Self {
             is_secure,
-            host: host.to_owned(),
+            host: host.to_ascii_lowercase(),
             port,
             path,
         })
@@ -99,31 +107,35 @@ fn without_user(text: &str) -> String {
     format!("{scheme}***@{rest}")
 }
 
-fn host_and_port(authority: &str, usual: u16) -> Option<(&str, u16)> {
+/// # Errors
+/// What is wrong with it.
+fn host_and_port(authority: &str, usual: u16) -> Result<(&str, u16), &'static str> {
+    const NO_HOST: &str = "has no host";
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
-            let (host, after) = rest.split_once(']')?;
-            host.parse::<std::net::Ipv6Addr>().ok()?;
-            (
-                host,
-                after.strip_prefix(':').or(after.is_empty().then_some("")),
-            )
+            let (host, after) = rest.split_once(']').ok_or(NO_HOST)?;
+            if host.contains('%') {
+                return Err("has an IPv6 address with a zone, which cannot be asked");
+            }
+            host.parse::<std::net::Ipv6Addr>().map_err(|_| NO_HOST)?;
+            let port = after.strip_prefix(':').or(after.is_empty().then_some(""));
+            (host, port.ok_or(NO_HOST)?)
         }
-        None => match authority.rsplit_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (authority, Some("")),
-        },
+        None => authority.rsplit_once(':').unwrap_or((authority, "")),
     };
     let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
     let is_bare_v6 = host.contains(':') && !authority.starts_with('[');
     if host.is_empty() || host.len() > 253 || is_bare_v6 || !host.chars().all(is_letter) {
-        return None;
+        return Err(NO_HOST);
     }
-    let port = match port? {
-        "" => usual,
-        port => port.parse().ok().filter(|port| *port > 0)?,
+    let port = match port {
+        "" => Some(usual),
+        port => port.parse().ok().filter(|port| *port > 0),
     };
-    Some((host, port))
+    Ok((
+        host,
+        port.ok_or("has a port that is no number from 1 to 65535")?,
+    ))
 }
 
 impl fmt::Display for Url {
@@ -171,6 +183,7 @@ mod tests {
         check("http://[::1]:80/", "http://[::1]:80/", true);
         check("http://app.example", "http://app.example:80/", false);
         check("http://10.0.0.1?x=1", "http://10.0.0.1:80/?x=1", false);
+        check("HTTPS://LOCALHOST/A", "https://localhost:443/A", true);
         check("http://a/b c?\u{fc}", "http://a:80/b%20c?%C3%BC", false);
         let name = "http://b\u{fc}cher.example:81/";
         check(name, "http://xn--bcher-kva.example:81/", false);
@@ -216,9 +229,25 @@ mod tests {
         }
         let message = Url::parse("http://me:sesame@a/").unwrap_err();
         assert!(
-            message.starts_with("`http://***@a/` has a user"),
+            message.starts_with("`http://***@a/` has a name or a password in it"),
             "{message}"
         );
+        assert!(message.contains("-u USER:PASSWORD"), "{message}");
+    }
+
+    #[test]
+    fn a_message_says_which_part_is_wrong() {
+        for (text, part) in [
+            ("http://a:99999/", "has a port that is no number"),
+            ("http://a:x/", "has a port that is no number"),
+            ("http://[fe80::1%eth0]:80/", "address with a zone"),
+            ("http://[fe80::1%25eth0]/", "address with a zone"),
+            ("http:///a", "has no host"),
+            ("ftp://a/", "begins with neither"),
+        ] {
+            let message = Url::parse(text).unwrap_err();
+            assert!(message.contains(part), "{message}");
+        }
     }
 
     #[test]

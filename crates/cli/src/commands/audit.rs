@@ -16,6 +16,13 @@ const WIDTH: usize = 100;
 
 pub(crate) fn carry_out(flags: &AuditFlags) -> anyhow::Result<u8> {
     let name = flags.file.display();
+    let is_url = flags.file.to_str().is_some_and(|it| it.contains("://"));
+    if is_url && !flags.file.exists() {
+        return Err(exit::usage(
+            "audit reads files, and this is a URL: save what it answers, or pass it on, as in \
+             `curl -s URL | bakeoff audit -`",
+        ));
+    }
     let text = text_of(&flags.file)
         .map_err(|error| exit::usage(format!("failed to read {name}: {error}")))?;
     let published = bakeoff_published::read(&text, flags.from, &flags.column)

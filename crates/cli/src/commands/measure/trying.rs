@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use bakeoff_conduct::{Contestant, start_for_debugging};
+use bakeoff_load::shown_url;
 use bakeoff_plan::{Plan, Protocol, Request, Workload};
 use bakeoff_record::{AnswerCheck, ConfigChange, OwnLimits, ServerFacts};
 use bakeoff_report::Redaction;
 use bakeoff_stage::{Choice, FileFound, Stage, StageError, Surroundings, without_trial_folders};
 
+use super::load::address::{has_scheme, is_address, lacks_slashes};
 use super::own_file::{self, OwnFile};
 use super::race::name;
 use super::saved_plan::{SavedPlan, refuse_taken};
@@ -136,6 +138,18 @@ pub(crate) fn carry_out(flags: &TryFlags) -> anyhow::Result<u8> {
 /// Looks into each file.
 fn read(flags: &TryFlags, library: &Folder) -> anyhow::Result<Vec<Tried>> {
     let here = std::env::current_dir().context("failed to find the current folder")?;
+    let named = flags.files.iter().filter_map(|file| file.to_str());
+    let is_url = |text: &&str| {
+        let is_url = has_scheme(text) || lacks_slashes(text) || is_address(text);
+        is_url && !here.join(text).exists()
+    };
+    if let Some(url) = named.into_iter().find(is_url) {
+        return Err(exit::usage(format!(
+            "{} is a URL, and `bakeoff try` shows configuration files: `bakeoff load URL` asks a \
+             server that runs",
+            shown_url(url)
+        )));
+    }
     let servers = library.servers();
     let said = flags.server.as_deref().map(|server| own_file::Said {
         server,

@@ -22,6 +22,9 @@ pub(in crate::commands::measure) fn url(text: &str) -> Result<String, String> {
     if authority.is_empty() {
         return Err(match text {
             "" => "the URL is empty: write one such as http://127.0.0.1:8080/".to_owned(),
+            _ if path.starts_with("//") => {
+                format!("`{shown}` lacks a scheme: write http:{shown} or https:{shown}")
+            }
             _ => format!("`{shown}` names no host: write http://127.0.0.1:8080{path}"),
         });
     }
@@ -38,7 +41,7 @@ pub(in crate::commands::measure) fn url(text: &str) -> Result<String, String> {
         Some(port) if host.is_empty() => Err(format!(
             "`{shown}` names no host: write 127.0.0.1:{port}{path}"
         )),
-        Some(_) if ["http", "https"].contains(&host) => Err(format!(
+        Some(_) if lacks_slashes(text) => Err(format!(
             "`{shown}` has a scheme without its slashes: write {host}://"
         )),
         Some("443") => Err(format!(
@@ -62,6 +65,17 @@ pub(in crate::commands::measure) fn url(text: &str) -> Result<String, String> {
 pub(in crate::commands::measure) fn has_scheme(text: &str) -> bool {
     let (before, after) = cut(text);
     before.ends_with(':') && after.starts_with("//")
+}
+
+/// Whether a text begins with a scheme alone.
+pub(in crate::commands::measure) fn lacks_slashes(text: &str) -> bool {
+    let scheme = text.split_once(':').map(|(scheme, _)| scheme);
+    let is_scheme = |scheme: &str| {
+        ["http", "https"]
+            .iter()
+            .any(|it| scheme.eq_ignore_ascii_case(it))
+    };
+    scheme.is_some_and(is_scheme) && !has_scheme(text)
 }
 
 /// Whether a text is an address without a scheme and can be nothing else: up to its path it has a
@@ -185,6 +199,8 @@ mod tests {
             ("nginx", "write http://nginx or https://nginx"),
             ("app:443/a", "write https://app/a or http://app:443/a"),
             ("http:/a", "write http://"),
+            ("HTTP:a", "write HTTP://"),
+            ("//a.test/b", "write http://a.test/b or https://a.test/b"),
             ("app:http", "`http` in `app:http` is no port"),
             ("app:0", "`0` in `app:0` is no port"),
             ("app:99999", "from 1 to 65535"),

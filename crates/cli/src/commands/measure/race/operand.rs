@@ -209,7 +209,12 @@ fn reasons(files: &[&OwnFile], choices: &[Choice], flags: &OperandFlags) -> Vec<
 
 /// Whether the last argument is what is asked for: a path that is no file here.
 fn is_path(text: &str, here: &Path) -> bool {
-    text.starts_with('/') && !here.join(text).is_file()
+    text.starts_with('/') && !here.join(text).is_file() && !is_without_scheme(text)
+}
+
+/// Whether a text is a URL of a page, which leaves the scheme to the page: `//127.0.0.1:8080/`.
+fn is_without_scheme(text: &str) -> bool {
+    text.strip_prefix("//").is_some_and(address::is_address)
 }
 
 fn asked_path(text: &str) -> anyhow::Result<String> {
@@ -237,6 +242,9 @@ fn operand(
 ) -> anyhow::Result<Operand> {
     if address::has_scheme(text) {
         return url(text);
+    }
+    if address::lacks_slashes(text) || is_without_scheme(text) {
+        return url(&address::url(text).map_err(exit::usage)?);
     }
     // A file of this name, such as the program itself, is meant with its folder: `./caddy`.
     if servers.names().contains(text) {
