@@ -19,6 +19,8 @@ const FILLED_SHARE: f64 = 0.9;
 /// Quantiles of every summary; more are asked for in summaryTrendStats.
 const USUAL: [f64; 3] = [0.5, 0.9, 0.95];
 const DURATION: &str = "http_req_duration";
+/// What even the shortest iteration lasts longer than its requests where its script sleeps, ms.
+const REST_MS: f64 = 100.0;
 /// The layout that k6 has since 1.5 if it is asked for.
 const NEW_LAYOUT: &str = "its metrics are in `results`, the layout of \
                           --new-machine-readable-summary, which is not read: run k6 with \
@@ -50,6 +52,7 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
             clients: clients(metrics)?,
             // `http.batch` sends several requests of one user at once.
             hidden: Some(Hidden::Batches),
+            rests: rests(metrics, each)?,
             unsent: dropped.map(|dropped| dropped * each),
             // The rate is over the time that k6 counts, which leaves out the set-up.
             duration_s: by_rate.or(in_state.map(|ms| ms / 1e3)),
@@ -158,10 +161,7 @@ fn clients(metrics: &Value) -> Result<Option<f64>, String> {
     let most = value(metrics, "vus", "max")?;
     let on_schedule = value(metrics, "dropped_iterations", "count")?.is_some();
     let iterations = value(metrics, "iterations", "rate")?;
-    let each_ms = match number(metrics, &["iteration_duration", "values", "avg"])? {
-        None => number(metrics, &["iteration_duration", "avg"])?,
-        some => some,
-    };
+    let each_ms = value(metrics, "iteration_duration", "avg")?;
     let busy = iterations.zip(each_ms).map(|(per_s, ms)| per_s * ms / 1e3);
     let is_closed = |all: &f64| {
         let are_busy = match busy {
@@ -171,6 +171,14 @@ fn clients(metrics: &Value) -> Result<Option<f64>, String> {
         !on_schedule && most == Some(*all) && are_busy
     };
     Ok(all.filter(is_closed))
+}
+
+/// Whether the script sleeps: even the shortest iteration lasted longer than its requests.
+fn rests(metrics: &Value, each: f64) -> Result<bool, String> {
+    let least = value(metrics, "iteration_duration", "min")?;
+    let mean = value(metrics, DURATION, "avg")?;
+    let rest = least.zip(mean).map(|(least, mean)| least - each * mean);
+    Ok(rest.is_some_and(|rest| rest >= REST_MS))
 }
 
 fn checks(metrics: &Value) -> Result<Option<Checks>, String> {

@@ -31,6 +31,8 @@ pub struct Load {
     pub streams: Option<f64>,
     /// How each client may have had several at once, where the file does not say how many.
     pub hidden: Option<Hidden>,
+    /// Whether each client rested between requests, for as long as the file does not say.
+    pub rests: bool,
     /// Whether requests were sent on a schedule, also where the file does not say at which rate.
     pub scheduled: bool,
     /// Requests a second that were asked for.

@@ -390,3 +390,26 @@ fn other_lengths_that_ab_calls_failed_are_a_note() {
     let wrong = text.replace("Requests per", "Non-2xx responses: 24000\nRequests per");
     assert_eq!(codes(&wrong, &Rig::default()), ["failed-share"]);
 }
+
+/// k6's own first example sleeps: users that rest are no late generator.
+#[test]
+fn users_of_k6_that_sleep_are_not_called_late() {
+    let of = |least: &str| {
+        format!(
+            "http_req_duration..............: avg=19.1ms min=11.2ms med=15.9ms max=119ms\n\
+             http_reqs......................: 300    9.71/s\n\
+             iteration_duration.............: avg=1.02s min={least}\n\
+             iterations.....................: 300    9.71/s\n\
+             vus............................: 10     min=10 max=10\n\
+             vus_max........................: 10     min=10 max=10\n"
+        )
+    };
+    let resting = |think_s| Rig {
+        think_s: Some(think_s),
+        ..Rig::default()
+    };
+    assert_eq!(codes(&of("1.01s"), &Rig::default()), [""; 0]);
+    assert_eq!(codes(&of("1.01s"), &resting(1.0)), [""; 0]);
+    assert_eq!(codes(&of("1.01s"), &resting(0.1)), ["little"]);
+    assert_eq!(codes(&of("25ms"), &Rig::default()), ["little"]);
+}

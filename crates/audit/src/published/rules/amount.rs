@@ -162,6 +162,9 @@ pub(super) fn little(subject: &Subject<'_>) -> Ruled {
         time(mean_s),
         amount(in_flight.value)
     );
+    if short > limit && subject.row.load.rests && subject.rig.think_s.is_none() {
+        return Err("how long a client rests between two requests, as its script says (--think)");
+    }
     if short > limit {
         return too_few(subject, &law, short, limit, least);
     }
