@@ -288,6 +288,10 @@ fn haproxy_asks_no_other_machine() {
                  backend p\n server b 10.0.0.1:1",
                 "peers p\n\n\n\nbackend p\n server b 127.0.0.1:3999",
             ),
+            (
+                "  stick-table type ip size 1m peers p store http_req_rate(10s)",
+                "  stick-table type ip size 1m store http_req_rate(10s)",
+            ),
             ("program p\n  command /usr/bin/x", "\n"),
             (
                 "  server ssl 10.0.0.1:443 ssl verify none check-send-proxy check",

@@ -343,6 +343,14 @@ fn other_servers_write_there_however_a_path_is_quoted() {
         let line = format!("output file {path}");
         check_path("caddy", log, &line, "output file \"/t m p/run/c.log\"");
     }
+    let variable = "output file {$LOG_FILE}";
+    let log = "a {\nlog {\n%\n}\n}\n";
+    check_path(
+        "caddy",
+        log,
+        variable,
+        "output file \"/t m p/run/access.log\"",
+    );
 }
 
 #[test]
