@@ -210,7 +210,7 @@ fn headers_and_bodies_are_sent_as_given() {
     );
     let commands = format!(
         "curl -X PATCH -H 'X-Account-ID: 98' -d @{body} http://{address}/c\n\
-         curl http://{address}/d -H 'X-Id: {{n}}' --data-raw 'a={{uuid}}{{random x}}'\n"
+         curl http://{address}/d -H 'X-Id: {{n}}' --data-raw 'a={{uuid}}{{random x}}sausage'\n"
     );
     for (text, expected) in [
         (list, ["PUT /a HTTP/1.1|99", "POST /b HTTP/1.1|sausage"]),
@@ -218,7 +218,7 @@ fn headers_and_bodies_are_sent_as_given() {
             commands,
             [
                 "PATCH /c HTTP/1.1|98",
-                "POST /d HTTP/1.1|a={uuid}{random x}",
+                "POST /d HTTP/1.1|a={uuid}{random x}sausage",
             ],
         ),
     ] {
