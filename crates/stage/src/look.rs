@@ -10,8 +10,9 @@ use bakeoff_record::{Step, read_regular_text};
 use crate::bounded::{self, Question};
 use crate::boxed::ROOT;
 use crate::error::StageError;
-use crate::found::{Found, Place, Problem, Text, caddy, stand_in};
-use crate::own::{FILE_BYTES_MAX, OwnFiles};
+use crate::found::nginx::Routes;
+use crate::found::{Choice, Found, Named, Place, Problem, Text, caddy, stand_in};
+use crate::own::{FILE_BYTES_MAX, OwnFiles, is_made};
 use crate::program;
 use crate::server::Server;
 use crate::servers::Servers;
@@ -42,10 +43,24 @@ impl Servers {
         }
         let files = OwnFiles::read(path, &server.own)?;
         let mut found = Found::read(&server.name, &files.texts());
+        found.logs.retain(|log| !is_made(&log.place.file));
         if let Some(text) = adapted(&server, path, &found) {
             found.adapt(&server.name, &text);
         }
         Ok(found)
+    }
+
+    /// What forbids requests for a path, asked as `choice` says, to this machine in the
+    /// configuration `path` of the server `name`; `None` where nothing is known to.
+    pub fn forbidding(&self, name: &str, path: &Path, choice: &Choice) -> Option<Named> {
+        let server = self
+            .find(name)
+            .ok()
+            .filter(|server| server.name == "nginx")?;
+        let files = OwnFiles::read(path, &server.own).ok()?;
+        let host = choice.host.as_deref();
+        let asked = choice.path.split('?').next().unwrap_or_default();
+        Routes::of(&files.texts()).forbidding(host, choice.protocol.is_secure(), asked)
     }
 }
 
@@ -160,6 +175,23 @@ mod tests {
             let found = servers.look_into(server, &path).unwrap();
             assert_eq!(found.problems, [], "{server}");
         }
+    }
+
+    #[test]
+    fn what_forbids_another_path_is_named_and_no_log_that_a_trial_adds() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("site.conf");
+        let text = "server {\n listen 8080;\n root /srv;\n location /admin/ { deny all; }\n}\n";
+        std::fs::write(&path, text).unwrap();
+        let servers = Servers::new(None);
+        let found = servers.look_into("nginx", &path).unwrap();
+        assert_eq!((found.logs.as_slice(), &found.forbids), (&[][..], &None));
+        let mut choice = found.choice(None);
+        let rule = |choice: &Choice| servers.forbidding("nginx", &path, choice);
+        assert_eq!(rule(&choice), None);
+        choice.ask_for("/admin/x?y");
+        let rule = rule(&choice).unwrap();
+        assert_eq!((rule.text.as_str(), rule.place.line), ("deny all", 4));
     }
 
     #[test]

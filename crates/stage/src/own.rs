@@ -45,6 +45,7 @@ pub(crate) use names::Names;
 pub(crate) use ports::Ports;
 use rules::OwnRules;
 use rules::Rule;
+pub(crate) use site::is_made;
 use trail::Trail;
 
 /// Largest configuration file that is read, bytes.

@@ -7,7 +7,9 @@ mod way;
 
 use bakeoff_plan::Protocol;
 
-use super::{Found, Listener, ListenerKind, Place, Problem, Text, Upstream, UpstreamKind, add};
+use super::{
+    Found, Listener, ListenerKind, Named, Place, Problem, Text, Upstream, UpstreamKind, add,
+};
 use tree::{Node, first, walk};
 use way::Site;
 pub(crate) use way::Way;
@@ -104,24 +106,40 @@ impl Routes {
                 .map(|path| Way::File(format!("{path}{}", index(path))))
                 .collect();
         }
-        let speaks = |site: &&Block<'_>| {
-            let is_meant = !is_secure || !site.rejects_handshakes();
-            is_meant && site.listeners().iter().any(|it| is_secure == secure(it))
-        };
-        let mut speaking = sites.iter().filter(speaks);
-        let serves = |site: &&Block<'_>| site.hosts().any(|name| Some(name) == host);
-        let is_default = |site: &&Block<'_>| site.listens().any(|it| it.says("default_server"));
-        let site = speaking.clone().find(serves);
-        let site = site.or_else(|| speaking.clone().find(is_default));
-        let Some(site) = site.or_else(|| speaking.next()) else {
+        let Some(site) = asked(&sites, host, is_secure) else {
             return Vec::new();
-        };
-        let site = Site {
-            is_secure,
-            ..site.site()
         };
         plain.map(|path| site.way(path)).collect()
     }
+
+    /// What forbids requests for `path` to the site `host` to this machine.
+    pub(crate) fn forbidding(
+        &self,
+        host: Option<&str>,
+        is_secure: bool,
+        path: &str,
+    ) -> Option<Named> {
+        let sites = sites(&self.0);
+        Some(asked(&sites, host, is_secure)?.forbidden(path)?.whole())
+    }
+}
+
+/// The site that answers to a name, over TLS or not.
+fn asked<'n>(sites: &[Block<'n>], host: Option<&str>, is_secure: bool) -> Option<Site<'n>> {
+    let speaks = |site: &&Block<'_>| {
+        let is_meant = !is_secure || !site.rejects_handshakes();
+        is_meant && site.listeners().iter().any(|it| is_secure == secure(it))
+    };
+    let mut speaking = sites.iter().filter(speaks);
+    let serves = |site: &&Block<'_>| site.hosts().any(|name| Some(name) == host);
+    let is_default = |site: &&Block<'_>| site.listens().any(|it| it.says("default_server"));
+    let site = speaking.clone().find(serves);
+    let site = site.or_else(|| speaking.clone().find(is_default));
+    let site = site.or_else(|| speaking.next())?;
+    Some(Site {
+        is_secure,
+        ..site.site()
+    })
 }
 
 fn secure(listener: &Listener) -> bool {

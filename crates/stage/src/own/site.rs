@@ -13,6 +13,11 @@ use crate::statements::{self, Statement};
 
 /// Name of the main file that a part gets, beside the base of its relative paths.
 const NAME: &str = "bakeoff-main.conf";
+
+/// Whether a trial makes this file, to take a site in.
+pub(crate) fn is_made(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name == NAME)
+}
 /// Folders above a part's own in which its relative paths may begin.
 const ABOVE_MAX: usize = 2;
 

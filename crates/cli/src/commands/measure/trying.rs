@@ -13,7 +13,9 @@ use bakeoff_load::shown_url;
 use bakeoff_plan::{Plan, Protocol, Request, Workload};
 use bakeoff_record::{AnswerCheck, ConfigChange, OwnLimits, ServerFacts};
 use bakeoff_report::Redaction;
-use bakeoff_stage::{Choice, FileFound, Stage, StageError, Surroundings, without_trial_folders};
+use bakeoff_stage::{
+    Choice, FileFound, Named, Stage, StageError, Surroundings, without_trial_folders,
+};
 
 use super::load::address::{has_scheme, is_address, lacks_slashes};
 use super::own_file::{self, OwnFile};
@@ -276,7 +278,14 @@ impl Asking<'_> {
         match answer {
             Err(error) => End::Silent(of_stage(&error)),
             Ok(check) => {
-                let named = said_by(check.status, choice, file, &facts);
+                let rule = || {
+                    let servers = self.library.servers();
+                    servers.forbidding(&file.server, &file.path, choice)
+                };
+                let rule = Some(check.status)
+                    .filter(|it| *it == 403)
+                    .and_then(|_| rule());
+                let named = said_by(check.status, choice, file, &facts, rule);
                 match named.or_else(|| hint(&check, file)) {
                     None => End::Answered(check),
                     Some(hint) => End::Wrong(check, hint),
@@ -418,7 +427,13 @@ fn has_nothing(answer: &AnswerCheck) -> bool {
 }
 
 /// What refused a request, where the file has a line for it.
-fn said_by(status: u16, choice: &Choice, file: &OwnFile, facts: &ServerFacts) -> Option<String> {
+fn said_by(
+    status: u16,
+    choice: &Choice,
+    file: &OwnFile,
+    facts: &ServerFacts,
+    rule: Option<Named>,
+) -> Option<String> {
     if let Some(limit) = OwnLimits::of(facts).refusing(status) {
         return Some(format!(
             "{limit} may limit how often it is asked: raise that limit, or ask another path with \
@@ -433,11 +448,9 @@ fn said_by(status: u16, choice: &Choice, file: &OwnFile, facts: &ServerFacts) ->
     }
     // The rules are those of the site that is asked without a word.
     let is_this = file.found.choice(Some(choice.protocol)).port == choice.port;
-    let rule = file
-        .found
-        .forbids
-        .as_ref()
-        .filter(|_| status == 403 && is_this)?;
+    let first = file.found.forbids.as_ref();
+    let first = first.filter(|_| status == 403 && is_this);
+    let rule = rule.as_ref().or(first)?;
     let name = rule.place.file.file_name().unwrap_or_default().display();
     Some(format!(
         "`{}` ({name}:{}) forbids it to this machine: allow 127.0.0.1 there, or ask another path \
