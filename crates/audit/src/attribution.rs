@@ -16,11 +16,11 @@ use crate::checks::{
 };
 use crate::confirmation::{Confirmation, confirmations};
 use crate::figures::count;
+use crate::limiter::Limiter;
 use crate::limits::{
     BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, IDLE_SERVER,
     SERVER_PACED, SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
 };
-use crate::reference::causes::Limiter;
 use crate::subject::{ReferenceRates, Subject};
 
 /// What held the rate down.

@@ -18,6 +18,10 @@ macro_rules! codes {
         }
 
         impl Code {
+            /// Every check but the facts of equal work.
+            #[cfg(test)]
+            pub(crate) const LISTED: &[Self] = &[$(Self::$code,)+];
+
             fn entry(self) -> (&'static str, &'static str, &'static [Number]) {
                 match self {
                     $(Self::$code => ($name, stringify!($rule), $guards),)+
@@ -157,7 +161,6 @@ pub(crate) const ALL: &[Number] = &Number::ALL;
 pub(crate) const TIMED: &[Number] = &[Number::Rate, Number::Latency, Number::Cpu];
 /// What the load does to a trial.
 pub(crate) const PACED: &[Number] = &[Number::Rate, Number::Latency];
-pub(crate) const RATE: &[Number] = &[Number::Rate];
 pub(crate) const LATENCY: &[Number] = &[Number::Latency];
 pub(crate) const CPU: &[Number] = &[Number::Cpu];
 pub(crate) const COUNTED: &[Number] = &[Number::Rate, Number::Counts];

@@ -6,7 +6,7 @@ use bakeoff_record::{Record, TrialEnd, TrialRecord};
 use bakeoff_stats::{FLOOR_MIN, Metric, median};
 use serde::Serialize;
 
-use crate::reference::causes::Limiter;
+use crate::limiter::Limiter;
 
 /// Rounds below which nothing is said.
 const ROUNDS_LEAST: usize = 5;

@@ -6,7 +6,8 @@
 //! it guards. Unequal work of contenders is reported as a possible cause of a difference
 //! ([`equivalences`]).
 //!
-//! [`reference()`] writes `docs/checks.md`: each check, its requirement (R1 to R41) and limits.
+//! `reference.txt` has each check, its requirement (R1 to R41) and limits; `docs/checks.md` is made
+//! from it.
 //! The arithmetic is in `stats`. Each family of checks is a file in `checks/`.
 
 mod attribution;
@@ -30,9 +31,11 @@ mod gate;
 mod generators;
 mod judge;
 mod judged;
+mod limiter;
 mod load;
 mod more;
 pub mod overload;
+#[cfg(test)]
 mod page;
 pub mod published;
 mod reference;
@@ -69,10 +72,10 @@ pub use gate::{
 pub use generators::start_spread_ns;
 pub use judge::{judge_cell, judge_trial};
 pub use judged::{Judged, judge, leave_out_unsupported};
+pub use limiter::Limiter;
 pub use load::{LoadHosts, judge_load};
 pub use more::{More, ROUNDS_PROPOSED_MAX};
-pub use page::reference;
-pub use reference::causes::Limiter;
+
 pub use sentence::percent;
 pub use subject::{Ceilings, Drift, ReferenceRates, Subject};
 pub use suspected::{Suspected, suspected};

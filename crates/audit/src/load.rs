@@ -6,7 +6,6 @@ use bakeoff_record::{KEPT_DISTURBED_SHARE, LoadResult, Outcome, Warning, engine_
 
 use crate::checks::working;
 use crate::limits::{ENGINE_BUSY_INVALID, ENGINE_WINDOW_S_MIN, STARTED_SHARE, send_lag_allowed_ns};
-use crate::reference::{Limit, Text};
 
 pub use together::LoadHosts;
 
@@ -31,96 +30,53 @@ pub fn judge_load(result: &LoadResult) -> Vec<Warning> {
     warnings
 }
 
-/// A warning: when it is given, and what to do about it.
-pub(crate) struct Hint {
-    pub(crate) code: &'static str,
-    pub(crate) when: Text,
-    pub(crate) hint: &'static str,
-}
-
-/// The warnings of a load that have a hint.
-pub(crate) const HINTS: [Hint; 8] = [
-    Hint {
-        code: "generator-saturated",
-        when: Text(
-            "an engine thread worked more than {} of a window of {} s or more",
-            &[
-                Limit::Percent(ENGINE_BUSY_INVALID),
-                Limit::Plain(ENGINE_WINDOW_S_MIN),
-            ],
-        ),
-        hint: "give the engine more threads and cores, or ask for less; the server may do more",
-    },
-    Hint {
-        code: "engine-kept",
-        when: Text(
-            "an engine thread wanted a processor and had none for more than {} of a window of {} \
-             s or more",
-            &[
-                Limit::Percent(KEPT_DISTURBED_SHARE),
-                Limit::Plain(ENGINE_WINDOW_S_MIN),
-            ],
-        ),
-        hint: "end what else runs on this machine, or pin the engine to a processor of its own",
-    },
-    Hint {
-        code: "schedule-behind",
-        when: Text(
-            "the p99 of the slip is above the limit of [send-lag](#send-lag); open loop",
-            &[],
-        ),
-        hint: "give the engine more threads and cores, or less slack; the delay is in the latency",
-    },
-    Hint {
-        code: "schedule-unsent",
-        when: Text(
-            "fewer than {} of the planned requests were begun",
-            &[Limit::Percent(STARTED_SHARE)],
-        ),
-        hint: "the server did not take the rate with so many clients; its capacity is lower",
-    },
-    Hint {
-        code: "streams-unused",
-        when: Text(
-            "several streams were asked for, and the server agreed on HTTP/1.1",
-            &[],
-        ),
-        hint: "ask for as many clients instead, or give the server HTTP/2 (ALPN h2)",
-    },
-    Hint {
-        code: "local-limit",
-        when: Text("a request could not be sent for a reason on this side", &[]),
-        hint: "no file or port left: run `bakeoff doctor`; no route or no permission: look at the \
+/// The warnings of a load that have a hint: what to do about them. When each is given stands in the
+/// reference.
+pub(crate) const HINTS: [(&str, &str); 8] = [
+    (
+        "generator-saturated",
+        "give the engine more threads and cores, or ask for less; the server may do more",
+    ),
+    (
+        "engine-kept",
+        "end what else runs on this machine, or pin the engine to a processor of its own",
+    ),
+    (
+        "schedule-behind",
+        "give the engine more threads and cores, or less slack; the delay is in the latency",
+    ),
+    (
+        "schedule-unsent",
+        "the server did not take the rate with so many clients; its capacity is lower",
+    ),
+    (
+        "streams-unused",
+        "ask for as many clients instead, or give the server HTTP/2 (ALPN h2)",
+    ),
+    (
+        "local-limit",
+        "no file or port left: run `bakeoff doctor`; no route or no permission: look at the \
                address and the firewall",
-    },
-    Hint {
-        code: "no-page",
-        when: Text(
-            "an answer was a redirect or had another status from 300 to 399, and nobody expected \
-             that status",
-            &[],
-        ),
-        hint: "what was measured is no page: give the load the URL to which a redirect leads, \
+    ),
+    (
+        "no-page",
+        "what was measured is no page: give the load the URL to which a redirect leads, \
                leave out the headers that ask for a 304, or give --expect-status if that answer \
                is what you measure",
-    },
-    Hint {
-        code: "generators-agree",
-        when: Text(
-            "generators differ, as in [the check](#generators-agree)",
-            &[],
-        ),
-        hint: "look for what slows that host, or lies between it and the server",
-    },
+    ),
+    (
+        "generators-agree",
+        "look for what slows that host, or lies between it and the server",
+    ),
 ];
 
 /// A warning with its hint, if it has one.
 fn warning(code: &str, text: String) -> Warning {
-    let known = HINTS.iter().find(|known| known.code == code);
+    let known = HINTS.iter().find(|known| known.0 == code);
     Warning {
         code: code.to_owned(),
         text,
-        hint: known.map_or("", |known| known.hint).to_owned(),
+        hint: known.map_or("", |known| known.1).to_owned(),
     }
 }
 

@@ -1,211 +1,197 @@
-//! `docs/checks.md`, written from the reference of checks, facts of equal work and hints.
+//! `docs/checks.md`, written from the reference of checks, the facts of equal work and the hints of
+//! loads. Only a test does it.
 
 use std::fmt::Write as _;
 
-use bakeoff_record::FOREIGN_SUSPECT_CPUS;
-use bakeoff_stats::Number;
+use bakeoff_plan::Changing;
 
-use crate::code::Level;
+use crate::code::Code;
 use crate::equivalence::FACTS;
-use crate::load::{HINTS, Hint};
-use crate::reference::{Described, FAMILIES, Limit, Text, causes, requirements};
+use crate::limits;
+use crate::load::HINTS;
+use crate::reference::{REFERENCE, effect};
+use crate::subject::COUNTED_ASIDE;
 
-const HEAD: Text = Text(
-    "# Checks and limits
+/// Limits by name, as they are read.
+macro_rules! limits {
+    ($($shown:ident: $($name:ident)+;)+) => {
+        vec![$($((stringify!($name), $shown(limits::$name as f64)),)+)+]
+    };
+}
 
-This page is made from the code that judges: every check, what it compares, its limits, and what its
-result does to which number. `BLESS=1 cargo test -p bakeoff-audit --lib reference` writes it.
-[method.md](method.md) explains the numbers and verdicts, and [statistics.md](statistics.md) the
-tests and intervals. A report gives each check with a text: the figure, and what it means.
+fn limits() -> Vec<(&'static str, String)> {
+    let mut all = limits! {
+        share:
+            ACCEPT_QUEUE_SHARE BACKEND_SHARE BODY_BYTES_SHARE BODY_SENT_SHARE CEILING_SHARE
+            CLOCK_DRIFT_SHARE CLOCK_ERROR_SHARE CONNTRACK_SHARE COUNTED_SHARE
+            CPU_LEVEL_SHARE ENDED_SHARE_INVALID ENDED_SHARE_SUSPECT ENGINE_BUSY_INVALID
+            ENGINE_BUSY_SUSPECT ENGINE_KEPT_SUSPECT ENGINE_LAG_SHARE FAILED_SHARE
+            FREQUENCY_NOTE_SHARE FREQUENCY_SUSPECT_SHARE GENERATORS_SHARE IDLE_BESIDE_SHARE
+            KEPT_DISTURBED_SHARE LINK_CHANGE_SHARE LINK_ROOM_SHARE LITTLE_SHARE
+            LOGGED_ERRORS_SHARE ORIGIN_SHARE PRESSURE_SHARE QUEUE_GROWTH_SHARE
+            RATE_VARIATION ROUNDS_SHARE SEND_LAG_SHARE SEND_LAG_SHARE_MOST
+            SERVER_FILES_SHARE SERVER_PACED SERVER_SATURATED SET_UP_SHARE SOFTIRQ_SHARE
+            STARTED_SHARE STARTED_SHARE_PER_SECOND STARVED_SHARE_INVALID
+            STARVED_SHARE_SUSPECT STEADY_ROUNDS_SHARE STEADY_SHARE STEADY_TAIL_SHARE
+            STEAL_DISTURBED_SHARE STEAL_SUSPECT THREAD_FULL_SHARE THROTTLED_SHARE
+            UDP_DROPS_SHARE UPSTREAM_NEW_SHARE WAY_SHARE WORKER_LOST_SHARE WORKER_SHARE;
+        milliseconds:
+            CLOCK_ERROR_NS SEND_LAG_NS;
+        plain:
+            DRIFT_LOG_MIN DRIFT_SPREADS ENGINE_WINDOW_S_MIN FOREIGN_DISTURBED_CPUS
+            FOREIGN_DROPS_PER_S FOREIGN_SUSPECT_CPUS GENERATORS_ERRORS LOG_BYTES_PER_REQUEST
+            MODES_APART ORIGIN_READ_S RECOVERY_S ROUNDS_MIN START_SPREAD_S
+            UPSTREAM_REQUESTS_MIN WORKER_CPU_S WORKER_LIVED_S WORKER_LOST_WITHIN_S;
+    };
+    all.extend([
+        ("CHANGING_SHARE", share(Changing::SHARE)),
+        ("CHANGING_BYTES", Changing::BYTES.to_string()),
+        ("COUNTED_ASIDE", plain(COUNTED_ASIDE)),
+    ]);
+    all
+}
 
-A check has one of these results for each number that it guards:
+/// The nearest number of few digits: 0.0025 is 0.25 %, not 0.250000001 %.
+fn share(share: f64) -> String {
+    format!("{} %", (share * 1e8).round() / 1e6)
+}
 
-| result | meaning |
-| --- | --- |
-| passed | the figure is within its limit |
-| note | a fact worth knowing; it takes nothing away from a number |
-| not-run | the record does not hold what the check needs; counts as suspect |
-| suspect | the number is shown and not ranked |
-| disturbed | something that is not part of the trial interfered; the block is worth repeating |
-| invalid | the number is withheld |
+fn milliseconds(ns: f64) -> String {
+    format!("{} ms", ns / 1e6)
+}
 
-The numbers are rate, latency, CPU, memory and counts. The results hold for one trial. A few rounds
-with a bad result do not spoil a number if
-[enough others are left](method.md#rounds-that-count). The yardstick itself, and the upstream
-without a proxy, are judged without the engine's checks: they saturate the engine on purpose. What a
-server used is a share of what others left of its processors: the hypervisor's share is subtracted,
-and so is that of other programs if it is above {} processors. A server next to an upstream on the
-same processors is judged by what both used.
-",
-    &[Limit::Plain(FOREIGN_SUSPECT_CPUS)],
-);
+fn plain(value: f64) -> String {
+    value.to_string()
+}
+
+/// What a line of the reference is, by what came before it.
+enum Place {
+    Prose,
+    /// What the check compares.
+    Figure(Code),
+    Effects,
+}
 
 /// The whole page.
-pub fn reference() -> String {
-    let mut page = HEAD.shown();
-    index(&mut page);
-    for (title, checks) in FAMILIES {
-        let _ = write!(page, "\n## {title}\n");
-        checks.iter().for_each(|check| section(&mut page, check));
+fn page() -> String {
+    let fill =
+        |text: String, (name, value): (&str, String)| text.replace(&format!("{{{name}}}"), &value);
+    let text = limits().into_iter().fold(REFERENCE.to_owned(), fill);
+    let mut page = String::new();
+    let mut place = Place::Prose;
+    for line in text.lines() {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        place = match place {
+            Place::Figure(code) => {
+                let _ = writeln!(page, "{}. Compares: {line}.\n", code.rule());
+                page.push_str("| result | numbers | when |\n| --- | --- | --- |\n");
+                Place::Effects
+            }
+            Place::Effects if !line.is_empty() => {
+                let (level, numbers, when) = effect(line);
+                let _ = writeln!(page, "| {level} | {numbers} | {when} |");
+                Place::Effects
+            }
+            _ => {
+                match (word, rest.split_once(": ")) {
+                    ("{index}", _) => index(&mut page),
+                    ("warning", Some((code, when))) => warning(&mut page, code, when),
+                    ("fact", Some((code, of_it))) => fact(&mut page, code, of_it),
+                    _ => page += &format!("{line}\n"),
+                }
+                match word {
+                    "###" => Place::Figure(named(rest)),
+                    _ => Place::Prose,
+                }
+            }
+        };
     }
-    warnings(&mut page);
-    equal_work(&mut page);
-    causes::write(&mut page);
-    requirements::write(&mut page);
     page
+}
+
+fn named(name: &str) -> Code {
+    let mut all = Code::LISTED.iter();
+    let code = all.find(|code| code.name() == name);
+    *code.unwrap_or_else(|| panic!("{name} is no check"))
 }
 
 fn index(page: &mut String) {
     page.push_str(
         "\n## All checks\n| check | rule | numbers that it guards |\n| --- | --- | --- |\n",
     );
-    for check in FAMILIES.iter().flat_map(|(_, checks)| *checks) {
-        let (name, rule) = (check.code.name(), check.code.rule());
-        let guards = names(check.code.guards());
+    let names = REFERENCE
+        .lines()
+        .filter_map(|line| line.strip_prefix("### "));
+    for code in names.map(named) {
+        let (name, rule, guards) = (code.name(), code.rule(), code.guards());
+        let guards: Vec<&str> = match guards.len() {
+            5 => vec!["all"],
+            _ => guards.iter().map(|number| number.name()).collect(),
+        };
+        let guards = guards.join(", ");
         let _ = writeln!(page, "| [{name}](#{name}) | {rule} | {guards} |");
     }
 }
 
-fn section(page: &mut String, check: &Described) {
-    let (name, rule) = (check.code.name(), check.code.rule());
-    let _ = write!(
+fn warning(page: &mut String, code: &str, when: &str) {
+    let (_, hint) = HINTS.iter().find(|it| it.0 == code).expect("a known code");
+    let _ = writeln!(page, "| `{code}` | {when} | {hint} |");
+}
+
+fn fact(page: &mut String, code: &str, of_it: &str) {
+    let fact = FACTS.iter().find(|it| it.code == code);
+    let fact = fact.expect("a known code");
+    let (unfair, source) = of_it
+        .split_once(" | ")
+        .expect("when it is unfair, and a source");
+    let (title, rule, meaning) = (fact.title, fact.rule, fact.meaning);
+    let _ = writeln!(
         page,
-        "\n### {name}\n{rule}. Compares: {}.\n\n",
-        check.figure
+        "| `{code}` | {title} | {rule} | {unfair} | {meaning} | {source} |"
     );
-    page.push_str("| result | numbers | when |\n| --- | --- | --- |\n");
-    for effect in check.effects {
-        let numbers = match effect.level {
-            Level::Note => "none".to_owned(),
-            _ => names(effect.numbers),
-        };
-        let (level, when) = (effect.level.name(), effect.when.shown());
-        let _ = writeln!(page, "| {level} | {numbers} | {when} |");
-    }
-    let _ = write!(page, "\n{}\n", check.hint);
-    for text in check.details {
-        let _ = write!(page, "\n{}\n", text.shown());
-    }
 }
 
-fn names(numbers: &[Number]) -> String {
-    let names: Vec<&str> = if numbers.len() == Number::ALL.len() {
-        vec!["all"]
-    } else {
-        numbers.iter().map(|number| number.name()).collect()
-    };
-    names.join(", ")
+/// When a change is wanted: `BLESS=1 cargo test -p bakeoff-audit --lib reference`.
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test reads its files; the library does not"
+)]
+fn the_reference_page_is_made_from_the_code() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checks.md");
+    let page = page();
+    assert!(!page.contains('{'), "no limit has a name in {page}");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(path, &page).expect("the page can be written");
+    }
+    let known = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(
+        page, known,
+        "run again with BLESS=1 to rewrite docs/checks.md"
+    );
 }
 
-const LOADS: &str = "
-## A single load
-`bakeoff load` has no rounds and no campaign. It prints these warnings with the numbers, each with
-its hint. A load from several hosts may also have `host-lost`, `start-spread` and `clock-error`,
-with the limits above. `bakeoff load` ends with exit code 4 when no answer came out right.
-
-| warning | when | hint |
-| --- | --- | --- |
-";
-
-fn warnings(page: &mut String) {
-    page.push_str(LOADS);
-    for Hint { code, when, hint } in HINTS {
-        let _ = writeln!(page, "| `{code}` | {} | {hint} |", when.shown());
-    }
+#[test]
+fn limits_are_read_as_people_write_them() {
+    assert_eq!(share(0.000_01), "0.001 %");
+    assert_eq!(milliseconds(1e6), "1 ms");
+    assert_eq!((plain(0.15), plain(16.0)), ("0.15".into(), "16".into()));
 }
 
-const EQUAL: &str = "
-## Equal work
-Contenders are compared at the same workload and protocol. A fact that differs makes the comparison
-*unfair*, or merely *differs*. [method.md](method.md#equal-work) explains what follows.
-
-| fact | what it is | rule | unfair when | meaning | read from |
-| --- | --- | --- | --- | --- | --- |
-";
-
-const NOT_EQUAL: &str = "
-The number of workers of different servers only differs: one server may do with a thread what
-another does with a process. Redirects, error pages with status 200 and wrong bodies fail a trial
-before its load, with the answer that came. Not seen: a log to a socket, buffering inside a
-server, resumption where clients offer it (a record counts resumed handshakes), and the processors
-that a runtime such as Go's limits itself to.
-";
-
-fn equal_work(page: &mut String) {
-    page.push_str(EQUAL);
-    for fact in &FACTS {
-        let (code, rule, title) = (fact.code, fact.rule, fact.title);
-        let (unfair, meaning) = (fact.unfair.shown(), fact.meaning);
-        let source = fact.source();
-        let _ = writeln!(
-            page,
-            "| `{code}` | {title} | {rule} | {unfair} | {meaning} | {source} |"
-        );
+#[test]
+fn everything_that_judges_is_in_the_reference() {
+    let page = page();
+    for code in Code::LISTED {
+        assert!(page.contains(&format!("\n### {code}\n")), "{code}");
     }
-    page.push_str(NOT_EQUAL);
-}
-
-#[cfg(test)]
-mod tests {
-    #![expect(
-        clippy::disallowed_methods,
-        reason = "a test reads its files; the library does not"
-    )]
-
-    use super::*;
-
-    /// When a change is wanted: `BLESS=1 cargo test -p bakeoff-audit --lib reference`.
-    #[test]
-    fn the_page_is_made_from_the_code() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checks.md");
-        let page = reference();
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(path, &page).expect("the page can be written");
-        }
-        let known = std::fs::read_to_string(path).unwrap_or_default();
-        assert_eq!(
-            page, known,
-            "run again with BLESS=1 to rewrite docs/checks.md"
-        );
+    let causes = crate::Limiter::ALL.iter().map(|cause| cause.name());
+    let facts = FACTS.iter().map(|fact| fact.code);
+    let rules = Code::LISTED.iter().map(|code| code.rule());
+    let rules = rules.chain(FACTS.iter().map(|fact| fact.rule));
+    for name in causes.chain(facts).chain(HINTS.iter().map(|hint| hint.0)) {
+        assert!(page.contains(&format!("\n| `{name}` |")), "{name}");
     }
-
-    #[test]
-    fn a_limit_takes_each_place_in_its_text() {
-        let text = Text(
-            "{} or {}, {} and {}",
-            &[
-                Limit::Percent(0.000_01),
-                Limit::Ms(1e6),
-                Limit::Plain(0.15),
-                Limit::Count(16),
-            ],
-        );
-        assert_eq!(text.shown(), "0.001 % or 1 ms, 0.15 and 16");
-    }
-
-    #[test]
-    fn texts_have_a_place_for_each_limit() {
-        let checks = FAMILIES.iter().flat_map(|(_, checks)| *checks);
-        let effects = checks.flat_map(|check| {
-            let when = check.effects.iter().map(|effect| effect.when);
-            when.chain(check.details.iter().copied())
-        });
-        let others = FACTS.iter().map(|fact| fact.unfair);
-        let others = others.chain(causes::CAUSES.iter().map(|cause| cause.1));
-        for Text(text, limits) in effects.chain(others).chain(HINTS.iter().map(|it| it.when)) {
-            assert_eq!(text.matches("{}").count(), limits.len(), "{text}");
-        }
-    }
-
-    #[test]
-    fn rules_of_checks_are_requirements() {
-        let checks = FAMILIES.iter().flat_map(|(_, checks)| *checks);
-        let rules = checks.map(|check| check.code.rule());
-        for rule in rules.chain(FACTS.iter().map(|fact| fact.rule)) {
-            assert!(
-                requirements::ALL.iter().any(|known| known.0 == rule),
-                "{rule}"
-            );
-        }
+    for rule in rules {
+        assert!(page.contains(&format!("\n| {rule} |")), "{rule}");
     }
 }

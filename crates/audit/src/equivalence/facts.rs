@@ -8,7 +8,6 @@ use crate::limits::{
     BODY_BYTES_SHARE, LOG_BYTES_PER_REQUEST, LOGGED_ERRORS_SHARE, UPSTREAM_NEW_SHARE,
     UPSTREAM_REQUESTS_MIN,
 };
-use crate::reference::{Limit, Text};
 
 /// A fact.
 pub(crate) struct Fact {
@@ -24,8 +23,6 @@ pub(crate) struct Fact {
     pub(super) field: &'static str,
     /// The value in a trial.
     pub(super) read: fn(&TrialRecord, &Side<'_>) -> Option<Value>,
-    /// When a difference between two is unfair, for people; otherwise it merely differs.
-    pub(crate) unfair: Text,
     /// What a difference between two does.
     pub(super) class: fn((&Side<'_>, &Value), (&Side<'_>, &Value)) -> Class,
     /// The value to which the others are to be changed.
@@ -62,14 +59,12 @@ pub(crate) const FACTS: [Fact; 19] = [
             Some(Value::new(format!("{} {}", server.server, server.version)))
         },
         class: differs,
-        unfair: Text("never: servers and versions are what is compared", &[]),
         ..fact("version", "equal-version", "server", "server")
     },
     Fact {
         read: |trial, _| Some(Value::new(before(trial)?.status.to_string())),
         rule: "R15",
         meaning: "another status is another answer",
-        unfair: Text("another status", &[]),
         ..fact("status", "equal-status", "status", "answers")
     },
     Fact {
@@ -86,10 +81,6 @@ pub(crate) const FACTS: [Fact; 19] = [
         },
         rule: "R15",
         meaning: "another body is another answer, of the same length or not",
-        unfair: Text(
-            "another body, decoded; of one that changes from answer to answer, what stays of it",
-            &[],
-        ),
         ..fact("body", "equal-body", "body, SHA-256", BODY_FIELD)
     },
     Fact {
@@ -112,10 +103,6 @@ pub(crate) const FACTS: [Fact; 19] = [
             }
         },
         meaning: "one side compresses harder, or not at all",
-        unfair: Text(
-            "bodies as sent are apart by more than {}: another level of compression",
-            &[Limit::Percent(BODY_BYTES_SHARE)],
-        ),
         ..fact(
             "body-bytes",
             "equal-body-bytes",
@@ -129,20 +116,17 @@ pub(crate) const FACTS: [Fact; 19] = [
             Some(Value::new(encoding.unwrap_or("none")))
         },
         meaning: "compressing is work, and what is compressed is quicker to send",
-        unfair: Text("another content encoding", &[]),
         ..fact("encoding", "equal-encoding", "content encoding", "answers")
     },
     Fact {
         read: |trial, _| negotiated(trial, |it| Some(it.protocol.clone())),
         meaning: "it is not the same protocol",
-        unfair: Text("another one was negotiated", &[]),
         ..fact("protocol", "equal-protocol", "protocol", "answers")
     },
     Fact {
         read: |trial, _| negotiated(trial, |it| it.tls_version.clone()),
         fix: Fix::To("TLSv1.3"),
         meaning: "handshakes and records of TLS versions cost differently",
-        unfair: Text("another one was negotiated", &[]),
         ..fact("tls-version", "equal-tls-version", "TLS version", "answers")
     },
     Fact {
@@ -155,13 +139,11 @@ pub(crate) const FACTS: [Fact; 19] = [
         },
         fix: Fix::To("AES_128_GCM"),
         meaning: "each byte is encrypted by another cipher",
-        unfair: Text("another one was negotiated", &[]),
         ..fact("cipher", "equal-cipher", "cipher", "answers")
     },
     Fact {
         read: |trial, _| negotiated(trial, |it| it.group.clone()),
         class: differs,
-        unfair: Text("never: it matters in handshakes alone", &[]),
         ..fact("group", "equal-group", "key exchange group", "answers")
     },
     Fact {
@@ -171,7 +153,6 @@ pub(crate) const FACTS: [Fact; 19] = [
             Some(Value::new(facts.key.clone() + &bits.unwrap_or_default()))
         },
         meaning: "a signature by another key costs another time in each handshake",
-        unfair: Text("another kind or length of key", &[]),
         ..fact(
             "certificate",
             "equal-certificate",
@@ -187,10 +168,6 @@ pub(crate) const FACTS: [Fact; 19] = [
         },
         fix: Fix::To(KEPT),
         meaning: "one side has a connection to set up for each request",
-        unfair: Text(
-            "one side closes connections: ten requests took more than half as many",
-            &[],
-        ),
         ..fact(
             "keep-alive",
             "equal-keep-alive",
@@ -211,10 +188,6 @@ pub(crate) const FACTS: [Fact; 19] = [
         rule: "R32",
         fix: Fix::To("asked"),
         meaning: "a cache answers in place of the upstream",
-        unfair: Text(
-            "one side answers without asking the upstream each time",
-            &[],
-        ),
         ..fact("cache", "equal-cache", "upstream", "upstream")
     },
     Fact {
@@ -225,7 +198,6 @@ pub(crate) const FACTS: [Fact; 19] = [
         },
         fix: Fix::To("HTTP/1.1"),
         meaning: "HTTP/1.0 ends the upstream's connection with each answer",
-        unfair: Text("one side uses HTTP/1.0 to the upstream", &[]),
         ..fact(
             "upstream-version",
             "equal-upstream-version",
@@ -237,14 +209,6 @@ pub(crate) const FACTS: [Fact; 19] = [
         read: |trial, _| upstream_connections(trial),
         fix: Fix::To(KEPT),
         meaning: "one side connects to the upstream for each request",
-        unfair: Text(
-            "one side opens more than half as many connections to the upstream as requests; or, \
-             under a load of {} requests or more, more than {} of them",
-            &[
-                Limit::Count(UPSTREAM_REQUESTS_MIN),
-                Limit::Percent(UPSTREAM_NEW_SHARE),
-            ],
-        ),
         ..fact(
             "upstream-connections",
             "equal-upstream-connections",
@@ -256,14 +220,6 @@ pub(crate) const FACTS: [Fact; 19] = [
         read: access_log,
         fix: Fix::To("off"),
         meaning: "a line for each request is work that only one side does",
-        unfair: Text(
-            "files of one side grow by {} bytes a request or more; not under a load of which more \
-             than {} failed",
-            &[
-                Limit::Count(LOG_BYTES_PER_REQUEST),
-                Limit::Percent(LOGGED_ERRORS_SHARE),
-            ],
-        ),
         ..fact("access-log", "equal-access-log", "access log", "grown")
     },
     Fact {
@@ -281,11 +237,6 @@ pub(crate) const FACTS: [Fact; 19] = [
         },
         fix: Fix::ToProcessors,
         meaning: "the same server runs with fewer workers on one side",
-        unfair: Text(
-            "another number of event loops or processes that accept, of the same server; more \
-             than it has processors is named as a likely cause of a lower rate",
-            &[],
-        ),
         ..fact("workers", "equal-workers", "workers that accept", "crew")
     },
     Fact {
@@ -296,7 +247,6 @@ pub(crate) const FACTS: [Fact; 19] = [
         },
         fix: Fix::ToLargest,
         meaning: "one side has too few workers to use the processors that it was given",
-        unfair: Text("one side has fewer threads than processors", &[]),
         ..fact(
             "processors",
             "equal-processors",
@@ -320,11 +270,6 @@ pub(crate) const FACTS: [Fact; 19] = [
         },
         fix: Fix::ToLargest,
         meaning: "one side may not open as many files as the load needs",
-        unfair: Text(
-            "on one side the limit is below what the load needs: one file for each client, two \
-             through a proxy",
-            &[],
-        ),
         ..fact(
             "open-files",
             "equal-open-files",
@@ -342,7 +287,6 @@ pub(crate) const FACTS: [Fact; 19] = [
             Some(Value::new(format!("{}, {bytes} bytes", headers.len())))
         },
         class: differs,
-        unfair: Text("never: number, bytes, names and lasting values", &[]),
         ..fact("headers", "equal-headers", "headers", "answers")
     },
 ];
@@ -361,27 +305,9 @@ const fn fact(
         title,
         field,
         read: |_, _| None,
-        unfair: Text("", &[]),
         class: |_, _| Class::Unfair,
         fix: Fix::ToMost,
         meaning: "",
-    }
-}
-
-impl Fact {
-    /// Where its value is read from.
-    pub(crate) fn source(&self) -> &'static str {
-        match self.field {
-            "server" => "the server's folder and program",
-            "certificate" => "the certificate",
-            "connections" => "connections that ten requests took",
-            "upstream" => "the origin's count, before the load and under it",
-            "grown" => {
-                "files that its processes have open for writing, before the load and after it"
-            }
-            "crew" => "`/proc`",
-            _ => "the answer before the load, with its handshake",
-        }
     }
 }
 
