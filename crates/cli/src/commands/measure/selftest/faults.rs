@@ -3,11 +3,7 @@
 //!
 //! This file only lists them. `selftest.rs` runs the campaigns and compares.
 
-mod beyond;
-mod limits;
-mod sound;
-
-use bakeoff_report::view::{Code, Limiter};
+use bakeoff_report::view::{Code, Limiter, OverloadClass};
 
 use super::seen::Finds;
 use super::setup::{Campaign, Disturber, On, Server, Setup};
@@ -27,52 +23,42 @@ pub(super) struct Fault {
     pub(super) setup: fn(bool) -> Setup,
 }
 
+const CERTAIN: bool = true;
+const TIMED: bool = false;
+
+/// A list of faults: whether it is certain, its name, its requirement, what is planted, what finds
+/// it, and its set-up.
+macro_rules! faults {
+    ($($certain:ident $name:literal $rule:ident $planted:literal: $finds:expr, $setup:expr;)+) => {
+        vec![$(Fault {
+            name: $name,
+            rule: stringify!($rule),
+            planted: $planted,
+            finds: $finds,
+            certain: $certain,
+            setup: $setup,
+        }),+]
+    };
+}
+
 /// All faults: wrong answers, connections, upstreams, unequal work, the course of a load, the
 /// engine, other programs, overload, limits, bottlenecks, comparisons, and what is no fault.
 pub(super) fn all() -> Vec<Fault> {
-    let mut all = answers();
-    all.extend(connections());
-    all.extend(upstreams());
-    all.extend(unequal_work());
-    all.extend(courses());
-    all.extend(stops());
-    all.extend(engine_and_machine());
-    all.extend(beyond::beyond());
-    all.extend(limits::limits());
-    all.extend(bottlenecks());
-    all.extend(comparisons());
-    all.extend(sound::sound());
-    all
-}
-
-fn certain(
-    name: &'static str,
-    rule: &'static str,
-    planted: &'static str,
-    finds: Finds,
-    setup: fn(bool) -> Setup,
-) -> Fault {
-    Fault {
-        name,
-        rule,
-        planted,
-        finds,
-        certain: true,
-        setup,
-    }
-}
-
-fn timed(
-    name: &'static str,
-    rule: &'static str,
-    planted: &'static str,
-    finds: Finds,
-    setup: fn(bool) -> Setup,
-) -> Fault {
-    Fault {
-        certain: false,
-        ..certain(name, rule, planted, finds, setup)
-    }
+    let all = [
+        answers(),
+        connections(),
+        upstreams(),
+        unequal_work(),
+        courses(),
+        stops(),
+        engine_and_machine(),
+        beyond(),
+        limits(),
+        bottlenecks(),
+        comparisons(),
+        sound(),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 /// Arguments of a server: with the fault, or without.
@@ -90,105 +76,56 @@ fn one(planted: bool, fault: &str) -> Campaign {
 }
 
 fn answers() -> Vec<Fault> {
-    vec![
-        certain(
-            "wrong-body",
-            "R15",
-            "a server sends one body in 20 with other bytes of the same length",
-            Finds::Invalid(&[Code::WrongBody]),
-            |planted| closed(planted, "--fault wrong-body"),
-        ),
-        certain(
-            "short-body",
-            "R17",
-            "a server sends half of one body in 20 and closes",
+    faults! {
+        CERTAIN "wrong-body" R15
+            "a server sends one body in 20 with other bytes of the same length":
+            Finds::Invalid(&[Code::WrongBody]), |planted| closed(planted, "--fault wrong-body");
+        CERTAIN "short-body" R17 "a server sends half of one body in 20 and closes":
+            Finds::Weakened(&[Code::FailedShare]), |planted| closed(planted, "--fault short-body");
+        CERTAIN "wrong-status" R17 "a server answers 503, three times as fast as before":
             Finds::Weakened(&[Code::FailedShare]),
-            |planted| closed(planted, "--fault short-body"),
-        ),
-        certain(
-            "wrong-status",
-            "R17",
-            "a server answers 503, three times as fast as before",
-            Finds::Weakened(&[Code::FailedShare]),
-            |planted| closed(planted, "--fault wrong-status --at 300ms"),
-        ),
-        certain(
-            "die",
-            "R38",
-            "a server's process ends in the window",
+            |planted| closed(planted, "--fault wrong-status --at 300ms");
+        CERTAIN "die" R38 "a server's process ends in the window":
             Finds::Weakened(&[Code::ServerAlive, Code::TrialEnded]),
-            |planted| closed(planted, "--fault die --at 700ms"),
-        ),
-        certain(
-            "hang",
-            "R15",
-            "a server answers nobody from the middle of the window on, for good",
+            |planted| closed(planted, "--fault die --at 700ms");
+        CERTAIN "hang" R15 "a server answers nobody from the middle of the window on, for good":
             Finds::Present(&[Code::AnswerAfter]),
-            |planted| closed(planted, "--fault stop --at 700ms"),
-        ),
-        timed(
-            "restart",
-            "R38",
-            "a server's worker process ends in the window, and its master starts another one",
+            |planted| closed(planted, "--fault stop --at 700ms");
+        TIMED "restart" R38
+            "a server's worker process ends in the window, and its master starts another one":
             Finds::Weakened(&[Code::ServerRestarted]),
-            |planted| closed(planted, "--fault restart --at 700ms"),
-        ),
-        certain(
-            "fast-failure",
-            "R39",
-            "of two servers the one that answers 503 at once has three times as many answers",
-            Finds::NeverWins(Code::FailedShare),
-            |planted| {
+            |planted| closed(planted, "--fault restart --at 700ms");
+        CERTAIN "fast-failure" R39
+            "of two servers the one that answers 503 at once has three times as many answers":
+            Finds::NeverWins(Code::FailedShare), |planted| {
                 let other = with(planted, "--work 1ms", "--fault wrong-status --at 100ms");
                 Setup::Campaign(Campaign::closed("--work 1ms").against(&other).rounds(3))
-            },
-        ),
-    ]
+            };
+    }
 }
 
 fn connections() -> Vec<Fault> {
-    vec![
-        certain(
-            "reset",
-            "R17",
-            "a server resets one connection in 20 answers",
-            Finds::Weakened(&[Code::FailedShare]),
-            |planted| closed(planted, "--fault reset"),
-        ),
-        certain(
-            "refuse",
-            "R17",
-            "a server ends all connections in the window and refuses new ones",
+    faults! {
+        CERTAIN "reset" R17 "a server resets one connection in 20 answers":
+            Finds::Weakened(&[Code::FailedShare]), |planted| closed(planted, "--fault reset");
+        CERTAIN "refuse" R17 "a server ends all connections in the window and refuses new ones":
             Finds::Weakened(&[Code::FailedShare, Code::AnswerAfter]),
-            |planted| closed(planted, "--fault refuse --at 500ms"),
-        ),
-        certain(
-            "starve",
-            "R31",
-            "a server answers every other connection only",
-            Finds::Invalid(&[Code::Starved]),
-            |planted| closed(planted, "--fault starve"),
-        ),
-        timed(
-            "accept-queue",
-            "R37",
+            |planted| closed(planted, "--fault refuse --at 500ms");
+        CERTAIN "starve" R31 "a server answers every other connection only":
+            Finds::Invalid(&[Code::Starved]), |planted| closed(planted, "--fault starve");
+        TIMED "accept-queue" R37
             "a server accepts ten connections a second and has room for four that wait; each \
-             request takes a connection",
-            Finds::Weakened(&[Code::AcceptQueue, Code::ListenOverflows]),
-            |planted| {
+             request takes a connection":
+            Finds::Weakened(&[Code::AcceptQueue, Code::ListenOverflows]), |planted| {
                 Setup::Campaign(Campaign {
                     load: "clients = 16".to_owned(),
                     workload: "connections = \"new\"",
                     ..one(planted, "--fault backlog")
                 })
-            },
-        ),
-        timed(
-            "foreign-overflow",
-            "R37",
-            "another program's accept queue overflows; the trial is not to be blamed",
-            Finds::Noted(&[Code::ForeignOverflow]),
-            |planted| {
+            };
+        TIMED "foreign-overflow" R37
+            "another program's accept queue overflows; the trial is not to be blamed":
+            Finds::Noted(&[Code::ForeignOverflow]), |planted| {
                 let mut campaign = Campaign::closed("--work 1ms");
                 if planted {
                     let arguments = &["flood"];
@@ -196,9 +133,8 @@ fn connections() -> Vec<Fault> {
                     campaign.beside.push(Disturber { arguments, on });
                 }
                 Setup::Campaign(campaign)
-            },
-        ),
-    ]
+            };
+    }
 }
 
 const PROXY: &str = "--work 1ms --origin {origin}";
@@ -212,20 +148,12 @@ fn proxy(planted: bool, fault: &str) -> Campaign {
 }
 
 fn upstreams() -> Vec<Fault> {
-    vec![
-        certain(
-            "cache",
-            "R32",
-            "a proxy answers every other request without asking its upstream",
+    faults! {
+        CERTAIN "cache" R32 "a proxy answers every other request without asking its upstream":
             Finds::Weakened(&[Code::OriginAsked]),
-            |planted| Setup::Campaign(proxy(planted, "--fault cache")),
-        ),
-        timed(
-            "backend-bound",
-            "R34",
-            "the upstream answers one request at a time, in 5 ms",
-            Finds::Weakened(&[Code::BackendBound]),
-            |planted| {
+            |planted| Setup::Campaign(proxy(planted, "--fault cache"));
+        TIMED "backend-bound" R34 "the upstream answers one request at a time, in 5 ms":
+            Finds::Weakened(&[Code::BackendBound]), |planted| {
                 Setup::Campaign(Campaign {
                     workload: if planted {
                         "proxied = true\norigin = { delay = \"5ms\", workers = 1 }"
@@ -235,9 +163,8 @@ fn upstreams() -> Vec<Fault> {
                     references: &["origin"],
                     ..proxy(false, "")
                 })
-            },
-        ),
-    ]
+            };
+    }
 }
 
 /// Two servers, of which the second one does other work.
@@ -251,42 +178,25 @@ fn pair(planted: bool, fault: &str, workload: &'static str) -> Setup {
 }
 
 fn unequal_work() -> Vec<Fault> {
-    vec![
-        certain(
-            "log",
-            "R16",
-            "one of two servers writes a line to a log for each answer",
+    faults! {
+        CERTAIN "log" R16 "one of two servers writes a line to a log for each answer":
             Finds::Unequal(&[Code::Equal("equal-access-log")]),
-            |planted| pair(planted, "--fault log", ""),
-        ),
-        certain(
-            "keep-alive-off",
-            "R16",
-            "one of two servers ends each connection after an answer",
+            |planted| pair(planted, "--fault log", "");
+        CERTAIN "keep-alive-off" R16 "one of two servers ends each connection after an answer":
             Finds::Unequal(&[Code::Equal("equal-keep-alive")]),
-            |planted| pair(planted, "--fault close", ""),
-        ),
-        certain(
-            "compression",
-            "R16",
-            "one of two servers compresses bodies",
-            Finds::Unequal(&[Code::Equal("equal-encoding")]),
-            |planted| {
+            |planted| pair(planted, "--fault close", "");
+        CERTAIN "compression" R16 "one of two servers compresses bodies":
+            Finds::Unequal(&[Code::Equal("equal-encoding")]), |planted| {
                 let workload = "headers = [\"Accept-Encoding: gzip\"]\nexpect.body = \"first\"";
                 pair(planted, "--fault compress", workload)
-            },
-        ),
-        certain(
-            "new-upstream",
-            "R16",
-            "one of two proxies makes a connection to the upstream for each request",
-            Finds::Unequal(&[Code::Equal("equal-upstream-connections")]),
-            |planted| {
+            };
+        CERTAIN "new-upstream" R16
+            "one of two proxies makes a connection to the upstream for each request":
+            Finds::Unequal(&[Code::Equal("equal-upstream-connections")]), |planted| {
                 let other = with(planted, PROXY, "--fault new-upstream");
                 Setup::Campaign(proxy(false, "").against(&other))
-            },
-        ),
-    ]
+            };
+    }
 }
 
 /// The same over a window that is long enough for a course.
@@ -295,39 +205,24 @@ fn course(planted: bool, fault: &str) -> Setup {
 }
 
 fn courses() -> Vec<Fault> {
-    vec![
-        timed(
-            "warm-up-too-short",
-            "R24",
-            "a server is three times as slow for 0.7 s longer than the warm-up",
+    faults! {
+        TIMED "warm-up-too-short" R24
+            "a server is three times as slow for 0.7 s longer than the warm-up":
             Finds::Weakened(&[Code::NotSteady]),
-            |planted| course(planted, "--fault slow --lasts 1s"),
-        ),
-        timed(
-            "slows-down",
-            "R24",
-            "a server becomes three times as slow in the middle of the window",
+            |planted| course(planted, "--fault slow --lasts 1s");
+        TIMED "slows-down" R24 "a server becomes three times as slow in the middle of the window":
             Finds::Weakened(&[Code::NotSteady]),
-            |planted| course(planted, "--fault slow --at 1200ms"),
-        ),
-        timed(
-            "frozen-warm-up",
-            "R24",
-            "a server stands still from the warm-up until 0.5 s into the window",
+            |planted| course(planted, "--fault slow --at 1200ms");
+        TIMED "frozen-warm-up" R24
+            "a server stands still from the warm-up until 0.5 s into the window":
             Finds::Weakened(&[Code::NotSteady, Code::Starved]),
-            |planted| course(planted, "--fault stop --at 100ms --lasts 700ms"),
-        ),
-        timed(
-            "beyond-capacity",
-            "R31",
-            "an open loop asks for 1,500/s of a server that can do 1,000/s",
-            Finds::Weakened(&[Code::QueueGrows, Code::Unended, Code::ScheduleKept]),
-            |planted| {
+            |planted| course(planted, "--fault stop --at 100ms --lasts 700ms");
+        TIMED "beyond-capacity" R31 "an open loop asks for 1,500/s of a server that can do 1,000/s":
+            Finds::Weakened(&[Code::QueueGrows, Code::Unended, Code::ScheduleKept]), |planted| {
                 let rate = if planted { 1500 } else { 300 };
                 Setup::Campaign(Campaign::open(rate, "--work 1ms"))
-            },
-        ),
-    ]
+            };
+    }
 }
 
 /// An open loop of 600/s over 2 s whose server stands still for a while.
@@ -339,32 +234,18 @@ fn stop(planted: bool, fault: &str) -> Setup {
 }
 
 fn stops() -> Vec<Fault> {
-    vec![
-        timed(
-            "stop-600ms",
-            "R4",
-            "a server stands still for 0.6 s of 2 s: p99 is 0.58 s, and not that of those who came",
-            Finds::P99Ms(580.0),
-            |planted| stop(planted, "--fault stop --at 700ms --lasts 600ms"),
-        ),
-        timed(
-            "stop-200ms",
-            "R4",
-            "a server stands still for 0.2 s of 2 s: p99 is 0.18 s",
-            Finds::P99Ms(180.0),
-            |planted| stop(planted, "--fault stop --at 700ms --lasts 200ms"),
-        ),
-        certain(
-            "stop-at-the-end",
-            "R5",
-            "a server stands still from 0.5 s before the window's end on",
-            Finds::Weakened(&[Code::Unended, Code::AnswerAfter]),
-            |planted| {
+    faults! {
+        TIMED "stop-600ms" R4
+            "a server stands still for 0.6 s of 2 s: p99 is 0.58 s, and not that of those who came":
+            Finds::P99Ms(580.0), |planted| stop(planted, "--fault stop --at 700ms --lasts 600ms");
+        TIMED "stop-200ms" R4 "a server stands still for 0.2 s of 2 s: p99 is 0.18 s":
+            Finds::P99Ms(180.0), |planted| stop(planted, "--fault stop --at 700ms --lasts 200ms");
+        CERTAIN "stop-at-the-end" R5 "a server stands still from 0.5 s before the window's end on":
+            Finds::Weakened(&[Code::Unended, Code::AnswerAfter]), |planted| {
                 let server = with(planted, "--work 300us", "--fault stop --at 600ms");
                 Setup::Campaign(Campaign::open(200, &server))
-            },
-        ),
-    ]
+            };
+    }
 }
 
 /// A program that computes on four threads.
@@ -379,41 +260,28 @@ fn beside(planted: bool, mut campaign: Campaign, on: On) -> Setup {
 }
 
 fn engine_and_machine() -> Vec<Fault> {
-    vec![
-        timed(
-            "engine-starved",
-            "R13",
-            "four threads of another program compute on the load engine's processor",
+    faults! {
+        TIMED "engine-starved" R13
+            "four threads of another program compute on the load engine's processor":
             Finds::Weakened(&[Code::EngineKept, Code::SendLag]),
-            |planted| beside(planted, Campaign::open(1000, "--work 200us"), On::Engine),
-        ),
-        timed(
-            "server-starved",
-            "R36",
-            "four threads of another program compute on the server's processor",
+            |planted| beside(planted, Campaign::open(1000, "--work 200us"), On::Engine);
+        TIMED "server-starved" R36
+            "four threads of another program compute on the server's processor":
             Finds::Weakened(&[Code::OtherLoad]),
-            |planted| beside(planted, Campaign::closed("--work 1ms"), On::Server),
-        ),
-        timed(
-            "engine-full",
-            "R13",
-            "a closed loop at the built-in null server, which is faster than the engine",
-            Finds::Weakened(&[Code::EngineBusy]),
-            |planted| {
+            |planted| beside(planted, Campaign::closed("--work 1ms"), On::Server);
+        TIMED "engine-full" R13
+            "a closed loop at the built-in null server, which is faster than the engine":
+            Finds::Weakened(&[Code::EngineBusy]), |planted| {
                 let server = if planted {
                     Server::Null
                 } else {
                     Server::Faulty("--work 1ms".to_owned())
                 };
                 Setup::Campaign(Campaign::of("clients = 32", server))
-            },
-        ),
-        timed(
-            "generator-ceiling",
-            "R10",
-            "a server that does nothing, beside the yardstick, over 3 rounds",
-            Finds::Present(&[Code::GeneratorCeiling]),
-            |planted| {
+            };
+        TIMED "generator-ceiling" R10
+            "a server that does nothing, beside the yardstick, over 3 rounds":
+            Finds::Present(&[Code::GeneratorCeiling]), |planted| {
                 let server = if planted {
                     Server::Null
                 } else {
@@ -424,52 +292,38 @@ fn engine_and_machine() -> Vec<Fault> {
                     references: &["yardstick"],
                     ..Campaign::of("clients = 32", server).rounds(3)
                 })
-            },
-        ),
-        timed(
-            "schedule-not-kept",
-            "R7",
-            "an open loop of 300,000/s, which is more than one engine can send",
-            Finds::Weakened(&[Code::ScheduleKept, Code::EngineBusy]),
-            |planted| {
+            };
+        TIMED "schedule-not-kept" R7
+            "an open loop of 300,000/s, which is more than one engine can send":
+            Finds::Weakened(&[Code::ScheduleKept, Code::EngineBusy]), |planted| {
                 let rate = if planted { 300_000 } else { 300 };
                 let load = format!("rate = {rate}\nclients = 32");
                 Setup::Campaign(Campaign::of(&load, Server::Null).window_ms(600))
-            },
-        ),
-    ]
+            };
+    }
 }
 
 fn bottlenecks() -> Vec<Fault> {
-    vec![
-        timed(
-            "single-core",
-            "R34",
-            "a server of one worker has two processors",
-            Finds::Bottleneck(&[Limiter::SingleCore]),
-            |planted| {
+    faults! {
+        TIMED "single-core" R34 "a server of one worker has two processors":
+            Finds::Bottleneck(&[Limiter::SingleCore]), |planted| {
                 let workers = if planted { 1 } else { 2 };
                 let server = format!("--work 1ms --workers {workers}");
                 Setup::Campaign(Campaign {
                     pinning: "server = [0, 1]",
                     ..Campaign::closed(&server)
                 })
-            },
-        ),
-        timed(
-            "network-bound",
-            "R34",
+            };
+        TIMED "network-bound" R34
             "all answers of a server share a link of 4 MB/s; the server's processor is not the \
-             limit and must not be called that",
-            Finds::Bottleneck(&[Limiter::Unknown, Limiter::Network]),
-            |planted| {
+             limit and must not be called that":
+            Finds::Bottleneck(&[Limiter::Unknown, Limiter::Network]), |planted| {
                 Setup::Campaign(Campaign {
                     body: 20_000,
                     ..one(planted, "--fault pace")
                 })
-            },
-        ),
-    ]
+            };
+    }
 }
 
 /// Two servers over rounds; the second one's work takes so many microseconds.
@@ -494,47 +348,108 @@ pub(super) fn equals() -> Setup {
 }
 
 fn comparisons() -> Vec<Fault> {
-    vec![
-        timed(
-            "ten-per-cent",
-            "R20",
-            "of two servers the second one takes 10 % longer for an answer, over 10 rounds",
-            TENTH_LESS,
-            |planted| race(if planted { 3300 } else { 3000 }, 10, ""),
-        ),
-        timed(
-            "drift",
-            "R19",
-            "the same while both become slower by 1 % a second",
-            TENTH_LESS,
-            |planted| race(if planted { 3300 } else { 3000 }, 10, "--fault drift"),
-        ),
-        timed(
-            "too-few-rounds",
-            "R18",
-            "a difference of 10 % after two rounds, which must not be called one",
-            Finds::NotShown,
-            |planted| race(3300, if planted { 2 } else { 10 }, ""),
-        ),
-        timed(
-            "two-modes",
-            "R25",
-            "every other start of a server is slower by half",
-            Finds::Noted(&[Code::TwoModes]),
-            |planted| {
+    faults! {
+        TIMED "ten-per-cent" R20
+            "of two servers the second one takes 10 % longer for an answer, over 10 rounds":
+            TENTH_LESS, |planted| race(if planted { 3300 } else { 3000 }, 10, "");
+        TIMED "drift" R19 "the same while both become slower by 1 % a second":
+            TENTH_LESS, |planted| race(if planted { 3300 } else { 3000 }, 10, "--fault drift");
+        TIMED "too-few-rounds" R18
+            "a difference of 10 % after two rounds, which must not be called one":
+            Finds::NotShown, |planted| race(3300, if planted { 2 } else { 10 }, "");
+        TIMED "two-modes" R25 "every other start of a server is slower by half":
+            Finds::Noted(&[Code::TwoModes]), |planted| {
                 let campaign = one(planted, "--fault modes").rounds(8);
                 Setup::Campaign(campaign.window_ms(600))
-            },
-        ),
-        certain(
-            "rounds-missing",
-            "R18",
-            "every other start of a server fails",
-            Finds::Weakened(&[Code::RoundsComplete]),
-            |planted| {
+            };
+        CERTAIN "rounds-missing" R18 "every other start of a server fails":
+            Finds::Weakened(&[Code::RoundsComplete]), |planted| {
                 let campaign = one(planted, "--fault fail").rounds(3);
                 Setup::Campaign(campaign.window_ms(400))
-            },
-        ),
-    ]
+            };
+    }
+}
+
+/// A server that can do 200 requests a second and is asked for 800, with the fault in that step.
+fn ramp(planted: bool, fault: &str) -> Setup {
+    Setup::Campaign(Campaign::ramp(&with(planted, "--work 5ms", fault)))
+}
+
+/// What servers do beyond their capacity, judged as `bakeoff overload` judges it.
+fn beyond() -> Vec<Fault> {
+    faults! {
+        TIMED "die-in-overload" R38 "a server's process ends at four times its capacity":
+            Finds::Class(&[OverloadClass::Crash]),
+            |planted| ramp(planted, "--fault die --at 4500ms");
+        TIMED "hang-in-overload" R38
+            "a server answers nobody any more from four times its capacity on, also when the load \
+             has gone back":
+            Finds::Class(&[OverloadClass::Metastable, OverloadClass::Stall]),
+            |planted| ramp(planted, "--fault stop --at 4500ms");
+    }
+}
+
+/// Limits on open files and ports.
+fn limits() -> Vec<Fault> {
+    faults! {
+        CERTAIN "engine-files" R12 "200 clients where the load may open 128 files":
+            Finds::Refused(&["open files"]), |planted| {
+                Setup::Line(if planted {
+                    "ulimit -n 128; \"$0\" load -c 200 -d 300ms --timeout 300ms \
+                         http://127.0.0.1:1/"
+                } else {
+                    "ulimit -n 128; \"$0\" load -c 8 -d 300ms --timeout 300ms \
+                         http://127.0.0.1:1/"
+                })
+            };
+        TIMED "engine-ports" R12 "300 connections from a network with 100 ports":
+            Finds::Refused(&["port"]),
+            |planted| Setup::Line(if planted { PORTS_100 } else { PORTS_1000 });
+        TIMED "server-fd-limit" R34 "a server may open 64 files, and has 100 clients":
+            Finds::Weakened(&[Code::FdLimit]), |planted| {
+                let server = "--work 1ms".to_owned();
+                let server = if planted {
+                    Server::FewFiles(server, 64)
+                } else {
+                    Server::Faulty(server)
+                };
+                Setup::Campaign(Campaign::of("clients = 100", server))
+            };
+        CERTAIN "server-files" R16 "one of two servers may open 20 files, and has 32 clients":
+            Finds::Unequal(&[Code::Equal("equal-open-files")]), |planted| {
+                let server = || Server::Faulty("--work 1ms".to_owned());
+                let mut campaign = Campaign::of("clients = 32", server());
+                campaign.contenders.push(if planted {
+                    Server::FewFiles("--work 1ms".to_owned(), 20)
+                } else {
+                    server()
+                });
+                Setup::Campaign(campaign)
+            };
+    }
+}
+
+const PORTS_100: &str = "unshare -rn sh -c 'ip link set lo up && \
+    echo 20000 20099 >/proc/sys/net/ipv4/ip_local_port_range && \
+    \"$0\" load -c 300 -d 300ms --timeout 300ms http://127.0.0.1:1/' \"$0\"";
+const PORTS_1000: &str = "unshare -rn sh -c 'ip link set lo up && \
+    echo 20000 20999 >/proc/sys/net/ipv4/ip_local_port_range && \
+    \"$0\" load -c 300 -d 300ms --timeout 300ms http://127.0.0.1:1/' \"$0\"";
+
+/// Set-ups in which nothing is wrong, and which a check could take for a fault.
+fn sound() -> Vec<Fault> {
+    faults! {
+        TIMED "new-connections" R31
+            "nothing: each request takes a connection of its own, and no check may doubt that":
+            Finds::Nothing,
+            // With and without the fault it is the same.
+            |_| {
+                // Beside 24 ms the load engine's own time is little.
+                let campaign = Campaign::closed("--work 3ms").window_ms(2000);
+                Setup::Campaign(Campaign {
+                    workload: "connections = \"new\"",
+                    ..campaign
+                })
+            };
+    }
 }
