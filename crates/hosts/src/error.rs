@@ -14,8 +14,8 @@ pub struct HostError {
     pub cause: Cause,
 }
 
-/// Why a host cannot be used. What programs at home or there have written is in `message`, which
-/// may hold addresses and names of users.
+/// Why a host cannot be used. Texts are what programs at home or there have written, which may hold
+/// addresses and names of users; that of a program that is missing is where it should be.
 #[derive(Debug)]
 pub enum Cause {
     /// The command at home that leads there cannot be started.
@@ -26,10 +26,7 @@ pub enum Cause {
         source: std::io::Error,
     },
     /// It does not answer to ssh, kubectl or the command given.
-    Unreachable {
-        /// What these wrote.
-        message: String,
-    },
+    Unreachable(String),
     /// The command that leads to it ended before the agent there greeted.
     NotBegun {
         /// Its exit code; `None` where a signal ended it.
@@ -38,20 +35,11 @@ pub enum Cause {
         message: String,
     },
     /// Its host key is unknown, or another one than expected.
-    HostKey {
-        /// What ssh wrote.
-        message: String,
-    },
+    HostKey(String),
     /// It lets this user in with none of the user's keys.
-    LogIn {
-        /// What ssh wrote.
-        message: String,
-    },
+    LogIn(String),
     /// Nothing came for too long before the greeting.
-    NoGreeting {
-        /// What came instead.
-        banner: String,
-    },
+    NoGreeting(String),
     /// What came is no greeting.
     Greeting {
         /// Why.
@@ -69,10 +57,7 @@ pub enum Cause {
         own: String,
     },
     /// The program is not there, and cannot be put there.
-    Missing {
-        /// Where it should be.
-        program: String,
-    },
+    Missing(String),
     /// The disk there has no room for the program.
     DiskFull {
         /// Length of the program, bytes.
@@ -81,15 +66,9 @@ pub enum Cause {
         message: String,
     },
     /// The user's cache there cannot be written.
-    ReadOnly {
-        /// What the host wrote.
-        message: String,
-    },
+    ReadOnly(String),
     /// The program could not be put there for another reason.
-    Upload {
-        /// What the host wrote, or what was seen.
-        message: String,
-    },
+    Upload(String),
     /// The program is there and cannot be executed.
     NotExecutable {
         /// Where it is.
@@ -98,15 +77,9 @@ pub enum Cause {
         message: String,
     },
     /// Another campaign uses the host.
-    Busy {
-        /// Who.
-        owner: String,
-    },
+    Busy(String),
     /// The connection ended.
-    Ended {
-        /// What was written last, at home or there.
-        message: String,
-    },
+    Ended(String),
     /// Nothing came for too long.
     Silent {
         /// Seconds.
@@ -162,20 +135,20 @@ impl Cause {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Command { .. } => "no-command",
-            Self::Unreachable { .. } => "unreachable",
+            Self::Unreachable(_) => "unreachable",
             Self::NotBegun { .. } => "not-begun",
-            Self::HostKey { .. } => "host-key",
-            Self::LogIn { .. } => "log-in",
-            Self::NoGreeting { .. } => "no-greeting",
+            Self::HostKey(_) => "host-key",
+            Self::LogIn(_) => "log-in",
+            Self::NoGreeting(_) => "no-greeting",
             Self::Greeting { .. } => "bad-greeting",
             Self::OtherProgram { .. } => "other-program",
-            Self::Missing { .. } => "missing",
+            Self::Missing(_) => "missing",
             Self::DiskFull { .. } => "disk-full",
-            Self::ReadOnly { .. } => "read-only",
-            Self::Upload { .. } => "upload",
+            Self::ReadOnly(_) => "read-only",
+            Self::Upload(_) => "upload",
             Self::NotExecutable { .. } => "not-executable",
-            Self::Busy { .. } => "busy",
-            Self::Ended { .. } => "ended",
+            Self::Busy(_) => "busy",
+            Self::Ended(_) => "ended",
             Self::Silent { .. } => "silent",
             Self::Confused(_) => "confused",
             Self::Late { .. } => "late",
@@ -190,16 +163,16 @@ impl Cause {
     pub fn problem(&self) -> String {
         match self {
             Self::Command { program, .. } => format!("`{program}` cannot be started"),
-            Self::Unreachable { .. } => "it cannot be reached".to_owned(),
+            Self::Unreachable(_) => "it cannot be reached".to_owned(),
             Self::NotBegun { code, .. } => match code {
                 Some(code) => {
                     format!("the command to it ended with status {code} before its agent greeted")
                 }
                 None => "the command to it was ended before its agent greeted".to_owned(),
             },
-            Self::HostKey { .. } => "its host key is unknown or has changed".to_owned(),
-            Self::LogIn { .. } => "it does not let you in".to_owned(),
-            Self::NoGreeting { .. } => "its agent did not greet in time".to_owned(),
+            Self::HostKey(_) => "its host key is unknown or has changed".to_owned(),
+            Self::LogIn(_) => "it does not let you in".to_owned(),
+            Self::NoGreeting(_) => "its agent did not greet in time".to_owned(),
             Self::Greeting { source, .. } => source.to_string(),
             Self::OtherProgram {
                 theirs,
@@ -210,18 +183,18 @@ impl Cause {
                 theirs.version,
                 theirs.digest.short()
             ),
-            Self::Missing { program } => format!("{program} is missing there"),
+            Self::Missing(program) => format!("{program} is missing there"),
             Self::DiskFull { bytes, .. } => {
                 let mib = bytes.div_ceil(1 << 20);
                 format!("its disk has no room for the program, {mib} MiB")
             }
-            Self::ReadOnly { .. } => "~/.cache/bakeoff cannot be written there".to_owned(),
-            Self::Upload { .. } => "the program could not be copied there".to_owned(),
+            Self::ReadOnly(_) => "~/.cache/bakeoff cannot be written there".to_owned(),
+            Self::Upload(_) => "the program could not be copied there".to_owned(),
             Self::NotExecutable { program, .. } => {
                 format!("{program} cannot be executed there")
             }
-            Self::Busy { .. } => "another campaign uses it".to_owned(),
-            Self::Ended { .. } => "the connection to it has ended".to_owned(),
+            Self::Busy(_) => "another campaign uses it".to_owned(),
+            Self::Ended(_) => "the connection to it has ended".to_owned(),
             Self::Silent { seconds } => format!("nothing came from it for {seconds} s"),
             Self::Confused(what) => format!("its agent sent {what}"),
             Self::Late { what, seconds } => format!("it did not {what} within {seconds} s"),
@@ -256,18 +229,18 @@ impl Cause {
     pub fn fix(&self) -> &'static str {
         match self {
             Self::Command { .. } => "install it, or choose another way to the host",
-            Self::Unreachable { .. } => {
+            Self::Unreachable(_) => {
                 "try the same by hand, such as `ssh -o BatchMode=yes ALIAS true` or `kubectl get \
                  pods`; where that works, remove ~/.cache/bakeoff there, which may hold a damaged \
                  copy of the program"
             }
             Self::NotBegun { .. } => "run that command by hand",
-            Self::HostKey { .. } => {
+            Self::HostKey(_) => {
                 "if the host was set up anew, remove its old key with `ssh-keygen -R`, and connect \
                  once by hand to accept the new one"
             }
-            Self::LogIn { .. } => "add your key to its authorized_keys, or to your ssh-agent",
-            Self::NoGreeting { .. } => {
+            Self::LogIn(_) => "add your key to its authorized_keys, or to your ssh-agent",
+            Self::NoGreeting(_) => {
                 "look for what its login files write or wait for; `program` names an installed \
                  bakeoff"
             }
@@ -278,20 +251,20 @@ impl Cause {
                 "install this version there, or leave `program` out of the hosts file to have it \
                  copied; a damaged copy in ~/.cache/bakeoff can be removed"
             }
-            Self::Missing { .. } => {
+            Self::Missing(_) => {
                 "correct `program` in the hosts file, or leave it out to have the program copied"
             }
             Self::DiskFull { .. } => "make room in the home folder there, or set `program`",
-            Self::ReadOnly { .. } => {
+            Self::ReadOnly(_) => {
                 "make the home folder there writable, or install bakeoff and set `program`"
             }
-            Self::Upload { .. } => "copy it yourself and set `program` in the hosts file",
+            Self::Upload(_) => "copy it yourself and set `program` in the hosts file",
             Self::NotExecutable { .. } => {
                 "its folder may be mounted noexec, or the processor be another one: install \
                  bakeoff elsewhere there and set `program`"
             }
-            Self::Busy { .. } => "wait until it has ended, or end it",
-            Self::Ended { .. } | Self::Silent { .. } | Self::Late { .. } => {
+            Self::Busy(_) => "wait until it has ended, or end it",
+            Self::Ended(_) | Self::Silent { .. } | Self::Late { .. } => {
                 "check the link and the host, then measure again"
             }
             Self::Refused { .. } => "",
@@ -309,17 +282,17 @@ impl Cause {
     /// What other programs wrote about it.
     fn message(&self) -> &str {
         match self {
-            Self::Unreachable { message }
+            Self::Unreachable(message)
             | Self::NotBegun { message, .. }
-            | Self::HostKey { message }
-            | Self::LogIn { message }
+            | Self::HostKey(message)
+            | Self::LogIn(message)
             | Self::DiskFull { message, .. }
-            | Self::ReadOnly { message }
-            | Self::Upload { message }
+            | Self::ReadOnly(message)
+            | Self::Upload(message)
             | Self::NotExecutable { message, .. }
-            | Self::Ended { message } => message,
-            Self::NoGreeting { banner } | Self::Greeting { banner, .. } => banner,
-            Self::Busy { owner } => owner,
+            | Self::Ended(message) => message,
+            Self::NoGreeting(banner) | Self::Greeting { banner, .. } => banner,
+            Self::Busy(owner) => owner,
             Self::BadAddress { address, .. } => address,
             Self::Refused { why, .. } => why,
             _ => "",
@@ -361,15 +334,15 @@ fn last_lines(text: &str) -> String {
 pub(crate) fn cause_of_end(code: Option<i32>, message: String) -> Cause {
     let has = |part: &str| message.contains(part);
     if has("Host key verification failed") || has("HOST IDENTIFICATION HAS CHANGED") {
-        return Cause::HostKey { message };
+        return Cause::HostKey(message);
     }
     if has("Permission denied (") || has("Too many authentication failures") {
-        return Cause::LogIn { message };
+        return Cause::LogIn(message);
     }
     // 255 is ssh's own; 1 is kubectl's, and that of most others.
     match code {
-        Some(_) => Cause::Unreachable { message },
-        None => Cause::Ended { message },
+        Some(_) => Cause::Unreachable(message),
+        None => Cause::Ended(message),
     }
 }
 
@@ -383,9 +356,9 @@ pub(crate) fn cause_of_upload(code: Option<i32>, bytes: u64, message: String) ->
         return cause_of_end(code, message);
     }
     if has("Read-only file system") || has("Permission denied") {
-        return Cause::ReadOnly { message };
+        return Cause::ReadOnly(message);
     }
-    Cause::Upload { message }
+    Cause::Upload(message)
 }
 
 #[cfg(test)]
@@ -411,7 +384,7 @@ mod tests {
         let message = "connect to 10.0.0.1 port 22: refused".to_owned();
         let error = HostError {
             host: "g1".to_owned(),
-            cause: Cause::Ended { message },
+            cause: Cause::Ended(message),
         };
         assert!(error.to_string().contains("10.0.0.1"));
         assert_eq!(

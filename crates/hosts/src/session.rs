@@ -153,9 +153,7 @@ impl Session {
                 source,
                 banner: session.banner(),
             }),
-            Err(RecvTimeoutError::Timeout) => Err(Cause::NoGreeting {
-                banner: session.banner(),
-            }),
+            Err(RecvTimeoutError::Timeout) => Err(Cause::NoGreeting(session.banner())),
             Ok(_) | Err(RecvTimeoutError::Disconnected) => Ok(Begun::Ended(session.early_end())),
         }
     }
@@ -385,9 +383,7 @@ impl Session {
                 let message = lock(&self.shared.child).errors(Instant::now() + END_WITHIN);
                 self.error(match cause_of_end(None, message) {
                     // After the greeting this is said of another connection.
-                    Cause::HostKey { message } | Cause::LogIn { message } => {
-                        Cause::Ended { message }
-                    }
+                    Cause::HostKey(message) | Cause::LogIn(message) => Cause::Ended(message),
                     other => other,
                 })
             }
@@ -408,9 +404,7 @@ impl Session {
     /// The error of an agent that refused; `usage` if the user can fix it in what was asked for.
     pub fn refused(&self, why: String, usage: bool) -> HostError {
         self.error(match why.strip_prefix(crate::lock::BUSY) {
-            Some(owner) => Cause::Busy {
-                owner: owner.to_owned(),
-            },
+            Some(owner) => Cause::Busy(owner.to_owned()),
             None => Cause::Refused { why, usage },
         })
     }

@@ -55,12 +55,12 @@ fn begin(place: &Place, own: &Own) -> Result<Session, Cause> {
 fn end(place: &Place, own: &Own, code: Option<i32>, message: String) -> Cause {
     let program = place.program_there(own);
     match code {
-        Some(NOT_FOUND) => Cause::Missing { program },
+        Some(NOT_FOUND) => Cause::Missing(program),
         Some(NOT_EXECUTABLE) => Cause::NotExecutable { program, message },
         // Of ssh's own codes this one says why by itself.
         Some(SSH_FAILED) if matches!(place.way, Way::Ssh(_)) => cause_of_end(code, message),
         _ => match cause_of_end(code, message) {
-            Cause::Unreachable { message } | Cause::Ended { message } => Cause::NotBegun {
+            Cause::Unreachable(message) | Cause::Ended(message) => Cause::NotBegun {
                 code,
                 message: format!("{}: {message}", place.agent(own).join(" ")),
             },

@@ -58,9 +58,8 @@ pub(crate) fn upload(place: &Place, own: &Own) -> Result<(), Cause> {
         if progress.left(monotonic_ns()).is_none() {
             child.kill();
             let seconds = STALLED_MAX.as_secs();
-            return Err(Cause::Upload {
-                message: format!("nothing went through for {seconds} s"),
-            });
+            let why = format!("nothing went through for {seconds} s");
+            return Err(Cause::Upload(why));
         }
         std::thread::sleep(LOOK_AGAIN);
     };
