@@ -6,8 +6,15 @@ use bakeoff_record::LoadResult;
 
 use crate::number::{count, counted, digits, plain};
 
+/// Columns before the numbers: the name of a row.
+pub(super) const NAMES: usize = 13;
 /// Letters of a URL that are shown.
 const URL_LETTERS_MAX: usize = 400;
+
+/// A line behind the name of its row, or below the one before without a name.
+pub(super) fn line(text: &mut String, name: &str, said: &str) {
+    let _ = writeln!(text, "{name:<NAMES$}{said}");
+}
 
 /// Says that somebody stopped the load, and how far it had come; empty where it came to its end.
 pub(super) fn interrupted(result: &LoadResult) -> String {
@@ -100,11 +107,8 @@ pub(super) fn opened(result: &LoadResult) -> String {
     let mut text = String::new();
     if let Some(opening_s) = result.observed.opening_s {
         let opening_s = digits(opening_s);
-        let _ = writeln!(
-            text,
-            "{:13}opened for {opening_s} s before the load began",
-            ""
-        );
+        let said = format!("opened for {opening_s} s before the load began");
+        line(&mut text, "", &said);
     }
     let all = result.observed.addresses.iter();
     let told = all.filter(|one| one.opened > 0 || one.problem.is_some());
@@ -112,13 +116,8 @@ pub(super) fn opened(result: &LoadResult) -> String {
         let opened = (one.opened > 0).then(|| counted(one.opened, "connection"));
         let problem = one.problem.as_deref().map(plain);
         let parts: Vec<String> = opened.into_iter().chain(problem).collect();
-        let _ = writeln!(
-            text,
-            "{:13}{}: {}",
-            "",
-            plain(&one.address),
-            parts.join("; ")
-        );
+        let said = format!("{}: {}", plain(&one.address), parts.join("; "));
+        line(&mut text, "", &said);
     }
     text
 }

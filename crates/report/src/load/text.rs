@@ -11,14 +11,12 @@ use bakeoff_record::{Bounds, EarlyData, Histogram, LoadResult, Outcome, QuicLedg
 
 use super::histogram::histogram;
 use super::remarks::{
-    interrupted, is_unmeasured, opened, said, shortened, without_page, wrong_bodies,
+    NAMES, interrupted, is_unmeasured, line, opened, said, shortened, without_page, wrong_bodies,
 };
 use super::{engine_ns_per_request, per_second};
 use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain};
 use crate::style::{WIDTH_LEAST, length};
 
-/// Columns before the numbers: the name of a row.
-const NAMES: usize = 13;
 /// Changes of a rate that are listed one by one.
 const STEPS_MAX: usize = 6;
 
@@ -44,8 +42,8 @@ fn drawn(result: &LoadResult, columns: usize) -> String {
     transport(&mut text, result);
     for warning in warnings {
         let (code, what) = (plain(&warning.code), plain(&warning.text));
-        let _ = writeln!(text, "warning      {code}: {what}");
-        let _ = writeln!(text, "             {}", plain(&warning.hint));
+        line(&mut text, "warning", &format!("{code}: {what}"));
+        line(&mut text, "", &plain(&warning.hint));
     }
     text
 }
@@ -170,54 +168,42 @@ fn rates(from_per_s: f64, shape: &RateShape) -> String {
 
 fn requests(text: &mut String, result: &LoadResult) {
     let asked = &result.requests;
-    let planned = match asked.planned {
-        Some(planned) => format!("{} planned, ", count(planned)),
-        None => String::new(),
-    };
-    let _ = writeln!(
-        text,
-        "requests     {planned}{} started = {} completed + {} in flight at the end",
-        count(asked.started),
-        count(asked.completed),
-        count(asked.in_flight_at_end),
+    let planned = asked.planned;
+    let planned = planned.map_or(String::new(), |n| format!("{} planned, ", count(n)));
+    let [started, completed, in_flight] =
+        [asked.started, asked.completed, asked.in_flight_at_end].map(count);
+    let said = format!(
+        "{planned}{started} started = {completed} completed + {in_flight} in flight at the end"
     );
+    line(text, "requests", &said);
     if let Some(due) = asked.due {
         success(text, due, asked);
     }
     let cut_off = result.observed.interrupted.as_ref().map(|it| it.cut_off);
     if let Some(cut_off) = cut_off.filter(|cut_off| *cut_off > 0) {
-        let _ = writeln!(
-            text,
-            "             {} due shortly before the interruption, and in no other count",
-            counted(cut_off, "more request")
-        );
+        let more = counted(cut_off, "more request");
+        let said = format!("{more} due shortly before the interruption, and in no other count");
+        line(text, "", &said);
     }
     let rate = |requests| per_second(requests, result.measured_s).map_or("-".into(), digits);
-    let _ = writeln!(
+    let (ok, completed) = (rate(asked.ok), rate(asked.completed));
+    line(
         text,
-        "rate         {} ok/s, {} completed/s\n",
-        rate(asked.ok),
-        rate(asked.completed),
+        "rate",
+        &format!("{ok} ok/s, {completed} completed/s\n"),
     );
 }
 
 /// The outcomes of the requests due: in an open loop one that had no end is no success either.
 fn success(text: &mut String, due: u64, asked: &Requests) {
-    let share = asked
-        .error_share()
-        .map_or("-".into(), |share| percent(1.0 - share));
-    let _ = writeln!(
-        text,
-        "success      {share} %: {} ok of {} due",
-        count(asked.ok),
-        count(due)
-    );
+    let share = asked.error_share();
+    let share = share.map_or("-".into(), |share| percent(1.0 - share));
+    let (ok, due) = (count(asked.ok), count(due));
+    line(text, "success", &format!("{share} %: {ok} ok of {due} due"));
     if let Some(unended) = asked.unended.filter(|unended| *unended > 0) {
-        let _ = writeln!(
-            text,
-            "             {} had no end: never sent, or no answer when given up",
-            counted(unended, "request")
-        );
+        let unended = counted(unended, "request");
+        let said = format!("{unended} had no end: never sent, or no answer when given up");
+        line(text, "", &said);
     }
 }
 
@@ -252,26 +238,24 @@ fn latencies(text: &mut String, result: &LoadResult, columns: usize) {
     for (name, histogram) in rows {
         if let Some(beyond) = Some(histogram.over_range()).filter(|n| *n > 0) {
             let values = counted(beyond, "value");
-            let _ = writeln!(
-                text,
-                "             {name}: {values} over 73 minutes, beyond the range of percentiles"
-            );
+            let said = format!("{name}: {values} over 73 minutes, beyond the range of percentiles");
+            line(text, "", &said);
         }
     }
     if result.latency.count() == 0 {
-        text.push_str("             no response came out ok, so there is no latency\n");
+        line(text, "", "no response came out ok, so there is no latency");
     } else if matches!(result.load.model, LoadModel::Closed { .. }) {
-        text.push_str("             closed loop: latency and service time are the same\n");
-    }
-    if latency_fields(result)
-        .iter()
-        .any(|field| field.starts_with('>'))
-    {
-        let unended = counted(result.at_least.count(), "request");
-        let _ = writeln!(
+        line(
             text,
-            "             >=: {unended} had no end, so these percentiles are at least as long"
+            "",
+            "closed loop: latency and service time are the same",
         );
+    }
+    let mut fields = latency_fields(result).into_iter();
+    if fields.any(|field| field.starts_with('>')) {
+        let unended = counted(result.at_least.count(), "request");
+        let said = format!(">=: {unended} had no end, so these percentiles are at least as long");
+        line(text, "", &said);
     }
     text.push('\n');
 }
@@ -350,11 +334,7 @@ fn outcomes(text: &mut String, result: &LoadResult) {
         if n == 0 && outcome != Outcome::Ok {
             continue;
         }
-        let share = if completed == 0 {
-            0.0
-        } else {
-            n as f64 / completed as f64
-        };
+        let share = percent(n as f64 / completed.max(1) as f64);
         let sample = result.error_samples.get(outcome.name());
         let sample = sample.map_or(String::new(), |said| format!("   {}", plain(said)));
         let label = if outcome == Outcome::Ok {
@@ -362,31 +342,26 @@ fn outcomes(text: &mut String, result: &LoadResult) {
         } else {
             ""
         };
-        let _ = writeln!(
+        let (name, n) = (outcome.name(), count(n));
+        line(
             text,
-            "{label:<13}{:<16}{:>14}{:>9} %{sample}",
-            outcome.name(),
-            count(n),
-            percent(share),
+            label,
+            &format!("{name:<16}{n:>14}{share:>9} %{sample}"),
         );
         if outcome == Outcome::WrongBody && wrong_bodies(result).is_some() {
             let each = result.settings.body_check_one_in;
-            let _ = writeln!(
-                text,
-                "             one body in {each} is compared; --check-every-body compares all"
-            );
+            let said = format!("one body in {each} is compared; --check-every-body compares all");
+            line(text, "", &said);
         }
         if outcome == Outcome::ClosedEarly {
             closed_early(text, &result.observed.closed_early_after);
         }
     }
-    let statuses: Vec<String> = result
-        .status
-        .iter()
-        .map(|(status, n)| format!("{status}: {}", count(*n)))
-        .collect();
+    let statuses = result.status.iter();
+    let statuses = statuses.map(|(status, n)| format!("{status}: {}", count(*n)));
+    let statuses: Vec<String> = statuses.collect();
     if !statuses.is_empty() {
-        let _ = writeln!(text, "status       {}", statuses.join(", "));
+        line(text, "status", &statuses.join(", "));
     }
     text.push_str(&said(result));
 }
@@ -394,12 +369,9 @@ fn outcomes(text: &mut String, result: &LoadResult) {
 /// When the server closed: at once, or after it had kept an idle connection for a time.
 fn closed_early(text: &mut String, after: &Histogram) {
     if let Some(median) = after.quantile(0.5) {
-        let _ = writeln!(
-            text,
-            "             closed {} ms after the connect or the last answer (median of {})",
-            milliseconds(median as f64),
-            count(after.count())
-        );
+        let (ms, of) = (milliseconds(median as f64), count(after.count()));
+        let said = format!("closed {ms} ms after the connect or the last answer (median of {of})");
+        line(text, "", &said);
     }
 }
 
@@ -417,60 +389,59 @@ fn multiplexed(text: &mut String, result: &LoadResult) {
     let saved = saved.map_or(String::new(), |share| {
         format!("; {} % of the header bytes saved", percent(share))
     });
-    let _ = writeln!(text, "protocol     {}{saved}", parts.join(", "));
+    line(text, "protocol", &(parts.join(", ") + &saved));
     if links.goaways > 0 {
-        let _ = writeln!(
-            text,
-            "             {} connections ended by GOAWAY; {} requests went on the next one",
-            count(links.goaways),
-            count(links.streams_withdrawn),
-        );
+        let [ended, went_on] = [links.goaways, links.streams_withdrawn].map(count);
+        let said =
+            format!("{ended} connections ended by GOAWAY; {went_on} requests went on the next one");
+        line(text, "", &said);
     }
 }
 
 /// What QUIC did.
 pub(super) fn quic(text: &mut String, quic: &QuicLedger) {
     let median = quic.rtt.quantile(0.5).map(|ns| milliseconds(ns as f64));
-    let lost = quic.lost_share().map_or("-".into(), percent);
-    let _ = writeln!(
-        text,
-        "quic         {} ms RTT, {lost} % of {} packets lost, {} and {} datagrams a call out, in",
+    let said = format!(
+        "{} ms RTT, {} % of {} packets lost, {} and {} datagrams a call out, in",
         median.unwrap_or("-".into()),
+        quic.lost_share().map_or("-".into(), percent),
         count(quic.packets_sent),
         per_call(quic.datagrams_sent, quic.send_calls),
         per_call(quic.datagrams_received, quic.receive_calls),
     );
+    line(text, "quic", &said);
     if quic.payload_announced_bytes > 0 {
-        let _ = writeln!(
-            text,
-            "             datagrams of up to {} bytes allowed, {} received, {} sent",
-            count(u64::from(quic.payload_announced_bytes)),
-            count(u64::from(quic.datagram_received_bytes_max)),
-            count(u64::from(quic.datagram_sent_bytes_max)),
-        );
+        let bytes = [
+            quic.payload_announced_bytes,
+            quic.datagram_received_bytes_max,
+            quic.datagram_sent_bytes_max,
+        ];
+        let [allowed, received, sent] = bytes.map(|bytes| count(u64::from(bytes)));
+        let said =
+            format!("datagrams of up to {allowed} bytes allowed, {received} received, {sent} sent");
+        line(text, "", &said);
     }
     let early = quic.early_data;
     if early != EarlyData::default() {
-        let _ = writeln!(
-            text,
-            "             {} requests sent early; {} handshakes took them, {} not; {} sent again",
-            count(early.requests),
-            count(early.accepted),
-            count(early.rejected),
-            count(early.sent_again),
+        let sent = [
+            early.requests,
+            early.accepted,
+            early.rejected,
+            early.sent_again,
+        ];
+        let [sent, taken, not, again] = sent.map(count);
+        let said = format!(
+            "{sent} requests sent early; {taken} handshakes took them, {not} not; {again} sent \
+             again"
         );
+        line(text, "", &said);
     }
-    let closes: Vec<String> = quic
-        .closes
-        .iter()
-        .map(|(kind, n)| format!("{} {}", count(*n), kind.name()))
-        .collect();
+    let closes = quic.closes.iter();
+    let closes = closes.map(|(kind, n)| format!("{} {}", count(*n), kind.name()));
+    let closes: Vec<String> = closes.collect();
     if !closes.is_empty() {
-        let _ = writeln!(
-            text,
-            "             connections ended by {}",
-            closes.join(", ")
-        );
+        let closes = closes.join(", ");
+        line(text, "", &format!("connections ended by {closes}"));
     }
 }
 
@@ -487,32 +458,32 @@ fn transport(text: &mut String, result: &LoadResult) {
     let [read, bodies, written] =
         [moved.read, moved.body, moved.written].map(|it| bytes(it as f64));
     // Requests of an open loop belong to the window in which they are due, and may end after it.
-    let _ = match result.load.model {
-        LoadModel::Closed { .. } => writeln!(
-            text,
-            "bytes        {read} read ({bodies} of bodies), {written} written"
-        ),
-        _ => writeln!(
-            text,
-            "bytes        {read} read and {written} written in the window; {bodies} in bodies of \
-             requests due in it"
+    let moved = match result.load.model {
+        LoadModel::Closed { .. } => format!("{read} read ({bodies} of bodies), {written} written"),
+        _ => format!(
+            "{read} read and {written} written in the window; {bodies} in bodies of requests due \
+             in it"
         ),
     };
-    let _ = writeln!(
-        text,
-        "connections  {} opened, {} failed, {} closed by the server, {} requests on a used one",
-        count(links.opened),
-        count(links.failed),
-        count(links.closed_by_server),
-        count(links.reused),
+    line(text, "bytes", &moved);
+    let links = [
+        links.opened,
+        links.failed,
+        links.closed_by_server,
+        links.reused,
+    ];
+    let [opened, failed, closed, reused] = links.map(count);
+    let said = format!(
+        "{opened} opened, {failed} failed, {closed} closed by the server, {reused} requests on a \
+         used one"
     );
-    text.push_str(&opened(result));
+    line(text, "connections", &said);
+    text.push_str(&self::opened(result));
     if result.observed.unasked > 0 {
-        let _ = writeln!(
-            text,
-            "             {} closed because the server sent bytes that nobody had asked for",
-            count(result.observed.unasked)
-        );
+        let unasked = count(result.observed.unasked);
+        let said =
+            format!("{unasked} closed because the server sent bytes that nobody had asked for");
+        line(text, "", &said);
     }
     multiplexed(text, result);
     if let Some(ledger) = &result.quic {
@@ -523,17 +494,15 @@ fn transport(text: &mut String, result: &LoadResult) {
         .iter()
         .map(|share| percent(*share))
         .collect();
+    let busy = if busy.is_empty() {
+        "-".into()
+    } else {
+        busy.join(" ")
+    };
     let each = engine_ns_per_request(result).map_or("-".into(), |ns| digits(ns / 1e3));
-    let _ = writeln!(
-        text,
-        "engine       {each} µs CPU a request, threads busy {} %, {} memory",
-        if busy.is_empty() {
-            "-".into()
-        } else {
-            busy.join(" ")
-        },
-        bytes(engine.rss_bytes_max as f64),
-    );
+    let memory = bytes(engine.rss_bytes_max as f64);
+    let said = format!("{each} µs CPU a request, threads busy {busy} %, {memory} memory");
+    line(text, "engine", &said);
 }
 
 #[cfg(test)]
