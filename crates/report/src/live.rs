@@ -152,15 +152,17 @@ fn failed(out: &mut String, counts: &OutcomeCounts, help: &str) {
 }
 
 /// The head of a family; a name that ends in a unit says so.
-fn family(out: &mut String, name: &str, kind: &str, help: &str) {
+pub(crate) fn family(out: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(out, "# TYPE {name} {kind}");
-    if name.ends_with("_seconds") {
-        let _ = writeln!(out, "# UNIT {name} seconds");
+    for unit in ["seconds", "bytes"] {
+        if name.ends_with(&format!("_{unit}")) {
+            let _ = writeln!(out, "# UNIT {name} {unit}");
+        }
     }
     let _ = writeln!(out, "# HELP {name} {help}");
 }
 
-fn sample(out: &mut String, name: &str, labels: &[(&str, &str)], value: impl Display) {
+pub(crate) fn sample(out: &mut String, name: &str, labels: &[(&str, &str)], value: impl Display) {
     let labels: Vec<String> = labels
         .iter()
         .map(|(key, value)| format!("{key}=\"{}\"", escaped(value)))
@@ -174,6 +176,6 @@ fn sample(out: &mut String, name: &str, labels: &[(&str, &str)], value: impl Dis
 }
 
 /// Fit for the value of a label.
-pub(crate) fn escaped(text: &str) -> String {
+fn escaped(text: &str) -> String {
     plain(text).replace('\\', "\\\\").replace('"', "\\\"")
 }
