@@ -178,6 +178,88 @@ impl Table {
     }
 }
 
+/// A table of contenders that is made column by column, each from the same rows.
+pub(crate) struct Rows<R> {
+    rows: Vec<R>,
+    pub(crate) table: Table,
+}
+
+impl<R> Rows<R> {
+    /// A table of this name without columns.
+    pub(crate) fn new(name: &'static str, rows: impl IntoIterator<Item = R>) -> Self {
+        let rows: Vec<R> = rows.into_iter().collect();
+        let fields = rows.iter().map(|_| Vec::new()).collect();
+        let table = Table::of(name, Vec::new(), fields);
+        Self { rows, table }
+    }
+
+    /// With a column.
+    fn column<F: Into<Field>>(mut self, column: Column, field: impl Fn(&R) -> F) -> Self {
+        self.table.columns.push(column);
+        for (row, drawn) in self.rows.iter().zip(&mut self.table.rows) {
+            drawn.fields.push(field(row).into());
+        }
+        self
+    }
+
+    /// With a column for machines alone.
+    pub(crate) fn data<F: Into<Field>>(
+        self,
+        name: &str,
+        unit: Unit,
+        field: impl Fn(&R) -> F,
+    ) -> Self {
+        self.column(Column::new(name, "", unit), field)
+            .within(Extent::Data)
+    }
+
+    /// With the last column in some reports alone.
+    pub(crate) fn within(self, extent: Extent) -> Self {
+        self.last(|column| column.extent = extent)
+    }
+
+    /// With a last column of estimates, whose two ends a machine-readable table has too.
+    pub(crate) fn with_ends(self) -> Self {
+        self.last(|column| column.ends = true)
+    }
+
+    fn last(mut self, change: impl Fn(&mut Column)) -> Self {
+        self.table.columns.last_mut().into_iter().for_each(change);
+        self
+    }
+
+    /// The table, as a part of a section.
+    pub(crate) fn part(self) -> Part {
+        Part::Table(self.table)
+    }
+}
+
+/// Columns of every report by what their values are.
+macro_rules! columns {
+    ($($name:ident $unit:ident)+) => {
+        impl<R> Rows<R> {
+            $(pub(crate) fn $name<F: Into<Field>>(
+                self,
+                name: &str,
+                title: &str,
+                field: impl Fn(&R) -> F,
+            ) -> Self {
+                self.column(Column::new(name, title, Unit::$unit), field)
+            })+
+        }
+    };
+}
+
+columns! {
+    text Text
+    count Count
+    per_second PerSecond
+    milliseconds Milliseconds
+    percent Percent
+    ratio Ratio
+    bits Bits
+}
+
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
@@ -253,6 +335,35 @@ pub enum Value {
     Estimate(Estimate),
     /// The two ends of an interval that stands beside its number.
     Range(f64, f64),
+}
+
+/// What a field is made of.
+macro_rules! fields {
+    ($($kind:ty: $value:ident => $field:expr;)+) => {
+        $(impl From<$kind> for Field {
+            fn from($value: $kind) -> Self {
+                $field
+            }
+        })+
+    };
+}
+
+fields! {
+    String: text => Self::text(text);
+    &str: text => Self::text(text);
+    f64: number => Self::of(Value::Number(number));
+    Option<f64>: number => Self::number(number);
+    u32: count => Self::from(f64::from(count));
+    u64: count => Self::from(count as f64);
+    usize: count => Self::from(count as f64);
+    Option<u64>: count => Self::from(count.map(|count| count as f64));
+}
+
+/// A value, or why there is none.
+pub(crate) fn known(value: impl Into<Field>, why: &Option<String>) -> Field {
+    let field = value.into();
+    let reason = why.clone().filter(|_| field.value == Value::Nothing);
+    Field { reason, ..field }
 }
 
 impl Field {

@@ -10,17 +10,20 @@ pub(crate) mod view;
 
 use bakeoff_search::quests;
 
-use crate::document::Document;
-use crate::machine;
-use crate::own::{OwnReport, was_interrupted};
+use crate::document::Section;
+use crate::own::{Answered, OwnRow, was_interrupted};
 use crate::redaction::Redacted;
+use crate::view::Tone;
 pub use crate::words::bounds::BoundsTrust;
 use crate::words::find as sentence;
 
 pub use view::{
-    CurveRow, Disturbed, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers,
-    TrialRow,
+    CurveRow, Disturbed, FIND_SCHEMA, FoundRow, GoalFacts, QuantileRow, Servers, TrialRow,
 };
+
+/// What a search found: what each carries, and who carries more. Its rows are by workload, search,
+/// goal and contender, in the plan's order.
+pub type FindReport = Answered<FoundRow>;
 
 /// Draws what a search found; `None` of a record without one.
 pub fn find_view(redacted: &Redacted) -> Option<FindReport> {
@@ -29,49 +32,46 @@ pub fn find_view(redacted: &Redacted) -> Option<FindReport> {
         return None;
     }
     let all = quests(&record.plan, &record.trials);
-    let contenders = view::rows(&all, &record.trials);
-    let mut answer = sentence::answer(&contenders);
+    let rows = view::rows(&all, &record.trials);
+    let is_weak =
+        |row: &FoundRow| row.irregular.is_some() || row.behind.lowered_from_per_s.is_some();
+    let tone = if rows.iter().any(is_weak) {
+        Tone::Note
+    } else {
+        Tone::Good
+    };
+    let mut answer = sentence::answer(&rows);
     // In its curves too, where every bound is known.
     let goes_on = all.iter().any(|quest| quest.progress.next().is_some());
     if was_interrupted(record) && goes_on {
         answer.push("The search was interrupted, and can go on.".to_owned());
     }
-    Some(FindReport {
-        schema: FIND_SCHEMA,
-        name: record.plan.name.clone(),
-        description: record.plan.description.clone(),
-        machine: machine::on_one_line(&record.machine),
-        answer,
-        contenders,
-    })
+    let answer = answer.into_iter().map(|line| (tone, line));
+    Some(Answered::new(record, answer, rows))
 }
 
-impl OwnReport for FindReport {
-    fn draw(&self, _: bool) -> Document {
-        document::draw(self)
+impl OwnRow for FoundRow {
+    const SCHEMA: &'static str = FIND_SCHEMA;
+    const ROWS: &'static str = "contenders";
+    const TABLE: &'static str = "found";
+
+    fn sections(report: &FindReport, _: bool) -> Vec<Section> {
+        document::sections(report)
     }
 
-    fn table(&self) -> &'static str {
-        "found"
+    fn pictures(report: &FindReport) -> (&'static str, String) {
+        ("curve", picture::pictures(report))
     }
 
-    fn pictures(&self) -> (&'static str, String) {
-        ("curve", picture::pictures(self))
+    fn is_measured(&self) -> bool {
+        true
     }
 
-    fn to_json(&self) -> serde_json::Result<String> {
-        serde_json::to_string_pretty(self)
+    fn why_not_valid(rows: &[Self], strict: bool) -> Option<String> {
+        view::not_valid(rows, strict)
     }
 
-    fn answer(&self) -> &[String] {
-        &self.answer
-    }
-
-    fn measured(&self) -> [usize; 2] {
-        [self.contenders.len(), 0]
-    }
-
-    fn why_not_valid(&self, strict: bool) -> Option<String> {
-        self.not_valid(strict)
+    fn flags_to_go_on(rows: &[Self]) -> Option<String> {
+        view::flags_to_go_on(rows)
     }
 }

@@ -79,7 +79,7 @@ pub use load::{LOAD_SCHEMA, LoadDocument, compare_loads, load_csv, load_json, lo
 pub use markdown::{MarkdownOptions, markdown};
 pub use number::{bytes, count, counted, digits, milliseconds, share, trimmed, whole};
 pub use overload::{OVERLOAD_SCHEMA, OverloadReport, OverloadRow, overload_view};
-pub use own::{OwnReport, own_view};
+pub use own::{Answered, OwnReport, own_view};
 pub use pack::{packed, unpacked};
 pub use published::{PUBLISHED_SCHEMA, published_json, published_markdown, published_text};
 pub use redaction::{Redacted, Redaction};

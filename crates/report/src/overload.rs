@@ -1,4 +1,4 @@
-//! What servers do beyond their capacity, in every format: classes, goodput, recovery, and a
+//! What servers did beyond their capacity, in every format: classes, goodput, recovery, and a
 //! picture of each over time.
 //!
 //! Like a search, an overload is no campaign of rounds to be compared, and has a view and a
@@ -9,13 +9,16 @@ mod picture;
 mod sparks;
 pub(crate) mod view;
 
-use crate::document::Document;
-use crate::machine;
-use crate::own::{OwnReport, answered};
+use crate::document::Section;
+use crate::own::{Answered, OwnRow, answered};
 use crate::redaction::Redacted;
 use crate::words::overload as sentence;
 
-pub use view::{OVERLOAD_SCHEMA, OverloadReport, OverloadRow};
+pub use view::{OVERLOAD_SCHEMA, OverloadRow};
+
+/// What servers do beyond their capacity. Its rows are by workload, overload and contender, in the
+/// plan's order.
+pub type OverloadReport = Answered<OverloadRow>;
 
 /// Draws what servers did beyond their capacity; `None` of a record without it.
 pub fn overload_view(redacted: &Redacted) -> Option<OverloadReport> {
@@ -23,51 +26,28 @@ pub fn overload_view(redacted: &Redacted) -> Option<OverloadReport> {
     if !record.plan.is_overload() {
         return None;
     }
-    let contenders = view::rows(record);
-    let answer = sentence::answer(&contenders);
-    let (tones, answer) = answered(record, answer);
-    Some(OverloadReport {
-        schema: OVERLOAD_SCHEMA,
-        name: record.plan.name.clone(),
-        description: record.plan.description.clone(),
-        machine: machine::on_one_line(&record.machine),
-        answer,
-        tones,
-        contenders,
-    })
+    let rows = view::rows(record);
+    Some(answered(record, sentence::answer(&rows), rows))
 }
 
-impl OwnReport for OverloadReport {
-    fn draw(&self, in_characters: bool) -> Document {
-        document::draw(self, in_characters)
+impl OwnRow for OverloadRow {
+    const SCHEMA: &'static str = OVERLOAD_SCHEMA;
+    const ROWS: &'static str = "contenders";
+    const TABLE: &'static str = "steps";
+
+    fn sections(report: &OverloadReport, in_characters: bool) -> Vec<Section> {
+        document::sections(report, in_characters)
     }
 
-    fn table(&self) -> &'static str {
-        "steps"
+    fn pictures(report: &OverloadReport) -> (&'static str, String) {
+        ("answer", report.rows.iter().map(picture::draw).collect())
     }
 
-    fn pictures(&self) -> (&'static str, String) {
-        (
-            "answer",
-            self.contenders.iter().map(picture::draw).collect(),
-        )
+    fn is_measured(&self) -> bool {
+        self.lost.is_none()
     }
 
-    fn to_json(&self) -> serde_json::Result<String> {
-        serde_json::to_string_pretty(self)
-    }
-
-    fn answer(&self) -> &[String] {
-        &self.answer
-    }
-
-    fn measured(&self) -> [usize; 2] {
-        let lost = self.contenders.iter().filter(|row| row.lost.is_some());
-        let lost = lost.count();
-        [self.contenders.len() - lost, lost]
-    }
-
-    fn why_not_valid(&self, strict: bool) -> Option<String> {
-        self.not_valid(strict)
+    fn why_not_valid(rows: &[Self], strict: bool) -> Option<String> {
+        view::not_valid(rows, strict)
     }
 }

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_plan::Question;
 use bakeoff_record::{Record, TrialEnd};
-use bakeoff_report::{
-    FindReport, MarkdownOptions, OwnReport, Redacted, Report, TextOptions, Verdict, plain,
-};
+use bakeoff_report::{MarkdownOptions, OwnReport, Redacted, Report, TextOptions, Verdict, plain};
 use clap::ValueEnum;
 
 use super::unanswered::unanswered;
@@ -157,20 +155,15 @@ pub(crate) fn redacted(record: Record, show_secrets: bool) -> Redacted {
     }
 }
 
-/// A record as its report shows it: comparisons of rounds, what a search found, or the answer to
-/// another question.
+/// A record as its report shows it: comparisons of rounds, or the answer to another question.
 pub(crate) enum Drawn {
     Rounds(Box<Report>),
-    Search(Box<FindReport>),
     Own(Box<dyn OwnReport>),
 }
 
 impl Drawn {
     /// The report of a record, which lies in the folder `path`.
     pub(crate) fn of(redacted: &Redacted, path: &Path) -> Self {
-        if let Some(report) = bakeoff_report::find_view(redacted) {
-            return Self::Search(Box::new(report));
-        }
         if let Some(report) = bakeoff_report::own_view(redacted) {
             return Self::Own(report);
         }
@@ -183,7 +176,6 @@ impl Drawn {
     pub(crate) fn page(&self) -> String {
         match self {
             Self::Rounds(report) => bakeoff_report::html(report),
-            Self::Search(report) => report.html(),
             Self::Own(report) => report.html(),
         }
     }
@@ -195,7 +187,6 @@ impl Drawn {
     pub(crate) fn shown(&self, shown: &Shown) -> anyhow::Result<String> {
         match self {
             Self::Rounds(report) => draw(report, shown),
-            Self::Search(report) => own(&**report, shown),
             Self::Own(report) => own(&**report, shown),
         }
     }

@@ -5,43 +5,36 @@ use bakeoff_audit::change::{Around, Cost, Each, Repetition};
 use bakeoff_plan::Action;
 
 use super::{ChangeReport, sentence};
-use crate::document::{
-    Column, Document, Extent, Field, Line, Part, Section, Table, Unit, Value, fitted,
-};
+use crate::document::{Column, Extent, Field, Line, Part, Section, Table, Unit, Value};
 use crate::number::{counted, plain};
 use crate::own::{answer_section, heading};
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
 
-pub(super) fn draw(report: &ChangeReport) -> Document {
-    let mut sections = vec![answer_section(&report.answer, &report.tones), costs(report)];
-    sections.extend(Section::of_lines(
-        "lost",
-        "Where requests got lost",
-        lost(&report.costs),
-    ));
-    let weak = report.weakened_by.iter().map(|line| Line::new(plain(line)));
+pub(super) fn sections(report: &ChangeReport) -> Vec<Section> {
+    let mut sections = vec![answer_section(report), costs(report)];
+    let lost = lost(&report.rows);
+    sections.extend(Section::of_lines("lost", "Where requests got lost", lost));
+    let weak = sentence::weakened_by(&report.rows);
+    let weak = weak.iter().map(|line| Line::new(plain(line)));
     sections.extend(Section::of_lines(
         "weakened",
         "What weakens it",
         weak.collect(),
     ));
-    sections.push(heading(&report.description, &report.machine));
+    sections.push(heading(report));
     sections.push(repetitions(report));
-    fitted(Document {
-        title: plain(&report.name),
-        sections,
-    })
+    sections
 }
 
 /// A table for each workload.
 fn costs(report: &ChangeReport) -> Section {
-    let mut workloads: Vec<&str> = report.costs.iter().map(|it| it.workload.as_str()).collect();
+    let mut workloads: Vec<&str> = report.rows.iter().map(|it| it.workload.as_str()).collect();
     workloads.dedup();
     let has_several = workloads.len() > 1;
     let table = |workload: &str| {
-        let rows = report.costs.iter().filter(|cost| cost.workload == workload);
+        let rows = report.rows.iter().filter(|cost| cost.workload == workload);
         let table = Table::of("costs", columns(report), rows.map(row).collect());
         let title = if has_several {
             plain(workload)
@@ -58,9 +51,9 @@ fn columns(report: &ChangeReport) -> Vec<Column> {
     let data = |name: &str, unit| Column::new(name, name, unit).within(Extent::Data);
     let full = |name: &str, title: &str, unit| Column::new(name, title, unit).within(Extent::Full);
     let has_several = report
-        .costs
+        .rows
         .iter()
-        .any(|it| it.setting != report.costs[0].setting);
+        .any(|it| it.setting != report.rows[0].setting);
     let setting = if has_several {
         Extent::Short
     } else {
@@ -191,7 +184,7 @@ fn repetitions(report: &ChangeReport) -> Section {
         Column::new("p99_ns", "p99 after", Unit::Milliseconds),
         Column::new("max_ns", "max after", Unit::Milliseconds),
     ];
-    let rows = report.costs.iter().flat_map(|cost| {
+    let rows = report.rows.iter().flat_map(|cost| {
         let all = cost.repetitions.iter();
         all.map(move |one| repetition(cost, one))
     });

@@ -1,12 +1,11 @@
 //! A search as a document: the answer, the bounds, the latency curve, and the trials.
 
+use super::FindReport;
 use super::sentence::{searches_have_a_goal_in_common, trust};
-use super::view::{CurveRow, FindReport, FoundRow, QuantileRow, TrialRow};
-use crate::document::{
-    Column, Document, Extent, Field, Line, Part, Section, Table, Unit, Value, fitted,
-};
+use super::view::{CurveRow, FoundRow, QuantileRow};
+use crate::document::{Extent, Field, Line, Part, Rows, Section, Unit, known};
 use crate::number::plain;
-use crate::own::heading;
+use crate::own::{answer_section, heading};
 use crate::view::Tone;
 use bakeoff_plan::grouped;
 
@@ -15,35 +14,17 @@ const BAR: f64 = 16.0;
 /// Parts of a character that a bar may end with.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-pub(super) fn draw(report: &FindReport) -> Document {
-    let mut sections = vec![answer(report), trusted(report), found(report)];
+pub(super) fn sections(report: &FindReport) -> Vec<Section> {
+    let mut sections = vec![answer_section(report), trusted(report), found(report)];
     sections.extend(curve(report));
-    sections.push(heading(&report.description, &report.machine));
+    sections.push(heading(report));
     sections.push(trials(report));
-    let document = Document {
-        title: plain(&report.name),
-        sections,
-    };
-    fitted(document)
-}
-
-fn answer(report: &FindReport) -> Section {
-    let is_weak =
-        |row: &FoundRow| row.irregular.is_some() || row.behind.lowered_from_per_s.is_some();
-    let weak = report.contenders.iter().any(is_weak);
-    let lines = report.answer.iter().map(|line| {
-        if weak {
-            Line::toned(Tone::Note, plain(line))
-        } else {
-            Line::toned(Tone::Good, plain(line))
-        }
-    });
-    Section::new("answer", "", vec![Part::Lines(lines.collect())])
+    sections
 }
 
 fn trusted(report: &FindReport) -> Section {
-    let lines = trust(&report.contenders).into_iter();
-    let lines = lines.zip(&report.contenders).map(|(line, row)| {
+    let lines = trust(&report.rows).into_iter();
+    let lines = lines.zip(&report.rows).map(|(line, row)| {
         let is_weak = !(row.trust.lower && row.trust.upper);
         Line::toned(if is_weak { Tone::Note } else { Tone::Good }, line)
     });
@@ -52,106 +33,102 @@ fn trusted(report: &FindReport) -> Section {
 }
 
 fn found(report: &FindReport) -> Section {
-    let data = |name, title, unit| Column::new(name, title, unit).within(Extent::Data);
-    let columns = vec![
-        Column::new("contender", "contender", Unit::Text),
-        Column::new("workload", "workload", Unit::Text),
-        Column::new("goal", "goal", Unit::Text),
-        Column::new("lower_per_s", "lower", Unit::PerSecond),
-        Column::new("upper_per_s", "upper", Unit::PerSecond),
-        Column::new("achieved_per_s", "achieved", Unit::PerSecond),
-        Column::new("irregular", "irregular", Unit::Text),
-        Column::new("confirmed", "confirmed", Unit::Text),
-        Column::new("trials", "trials", Unit::Count),
-        data("lower_servers", "servers below", Unit::Count),
-        data("upper_servers", "servers above", Unit::Count),
-        data("set_aside", "set aside", Unit::Count),
-        data("missed", "missed below", Unit::Count),
-        data("lowered_from_per_s", "lowered from", Unit::PerSecond),
-        data("yardstick_per_s", "null server", Unit::PerSecond),
-        data("spent_s", "seconds", Unit::Count),
-        search_column(report),
-    ];
-    let rows = report.contenders.iter().map(found_row).collect();
-    let table = Part::Table(Table::of("found", columns, rows));
-    Section::new("found", "Bounds, requests/s", vec![table])
+    let table = Rows::new("found", &report.rows)
+        .text("contender", "contender", |row| row.contender.clone())
+        .text("workload", "workload", |row| row.workload.clone())
+        .text("goal", "goal", |row| row.goal.text.clone())
+        .per_second("lower_per_s", "lower", |row| {
+            known(row.lower_per_s, &row.why)
+        })
+        .per_second("upper_per_s", "upper", |row| {
+            known(row.upper_per_s, &row.why)
+        })
+        .per_second("achieved_per_s", "achieved", |row| {
+            known(row.achieved_per_s, &row.why)
+        })
+        .text("irregular", "irregular", |row| {
+            row.irregular.map_or("", |irregular| irregular.name())
+        })
+        .text("confirmed", "confirmed", |row| match row.confirmed {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "-",
+        })
+        .count("trials", "trials", |row| row.trials.len())
+        .data("lower_servers", Unit::Count, |row| row.behind.lower_servers)
+        .data("upper_servers", Unit::Count, |row| row.behind.upper_servers)
+        .data("set_aside", Unit::Count, |row| row.behind.set_aside)
+        .data("missed", Unit::Count, |row| row.tally.all_missed() as f64)
+        .data("lowered_from_per_s", Unit::PerSecond, |row| {
+            row.behind.lowered_from_per_s
+        })
+        .data("yardstick_per_s", Unit::PerSecond, |row| {
+            row.behind.yardstick_per_s
+        })
+        .data("spent_s", Unit::Count, |row| row.behind.spent_s);
+    let table = with_search(table, report, |row| row);
+    Section::new("found", "Bounds, requests/s", vec![table.part()])
 }
 
-/// The search that a row is of, for eyes where its goal does not name it.
-fn search_column(report: &FindReport) -> Column {
-    let extent = if searches_have_a_goal_in_common(&report.contenders) {
+/// With the search that a row is of, for eyes where its goal does not name it.
+fn with_search<R>(table: Rows<R>, report: &FindReport, of: impl Fn(&R) -> &FoundRow) -> Rows<R> {
+    let search = |row: &R| of(row).goal.search.clone();
+    let table = table.text("search", "search", search);
+    table.within(if searches_have_a_goal_in_common(&report.rows) {
         Extent::Short
     } else {
         Extent::Data
-    };
-    Column::new("search", "search", Unit::Text).within(extent)
-}
-
-fn found_row(row: &FoundRow) -> Vec<Field> {
-    let known = |value: Option<f64>| Field {
-        reason: row.why.clone().filter(|_| value.is_none()),
-        ..Field::number(value)
-    };
-    let confirmed = match row.confirmed {
-        Some(true) => "yes",
-        Some(false) => "no",
-        None => "-",
-    };
-    let behind = &row.behind;
-    vec![
-        Field::text(plain(&row.contender)),
-        Field::text(plain(&row.workload)),
-        Field::text(row.goal.text.clone()),
-        known(row.lower_per_s),
-        known(row.upper_per_s),
-        known(row.achieved_per_s),
-        Field::text(row.irregular.map_or("", |irregular| irregular.name())),
-        Field::text(confirmed),
-        Field::of(Value::Number(row.trials.len() as f64)),
-        Field::of(Value::Number(behind.lower_servers as f64)),
-        Field::of(Value::Number(behind.upper_servers as f64)),
-        Field::of(Value::Number(behind.set_aside as f64)),
-        Field::of(Value::Number(row.tally.all_missed() as f64)),
-        Field::number(behind.lowered_from_per_s),
-        Field::number(behind.yardstick_per_s),
-        Field::of(Value::Number(behind.spent_s)),
-        Field::text(plain(&row.goal.search)),
-    ]
+    })
 }
 
 /// Each contender at each workload once: the goals share its curve.
 pub(super) fn curves<'r>(report: &'r FindReport) -> Vec<&'r FoundRow> {
-    let with_curve = report.contenders.iter().filter(|row| !row.curve.is_empty());
+    let with_curve = report.rows.iter().filter(|row| !row.curve.is_empty());
     let key = |row: &'r FoundRow| (&row.contender, &row.workload, &row.goal.search);
     let all = grouped(with_curve.map(|row| (key(row), row)));
     all.into_iter().map(|(_, rows)| rows[0]).collect()
 }
 
+/// A row of the table of curves: a point, or a bound as the end of the curve.
+struct CurvePlace<'r> {
+    row: &'r FoundRow,
+    /// `None` of a bound.
+    point: Option<&'r CurveRow>,
+    /// `None` under the upper bound, where it would be a share of more than all.
+    share: Option<f64>,
+    rate_per_s: f64,
+    /// The quantile of the goal.
+    goal_ns: Option<u64>,
+}
+
 fn curve(report: &FindReport) -> Option<Section> {
     let shown = curves(report);
     shown.first()?;
-    let quantiles = quantiles(&shown);
-    let mut columns = vec![
-        Column::new("contender", "contender", Unit::Text),
-        Column::new("workload", "workload", Unit::Text),
-        Column::new("share", "of lower", Unit::Percent),
-        Column::new("rate_per_s", "requests/s", Unit::PerSecond),
-    ];
-    for one in &quantiles {
-        let title = one.name();
-        columns.push(Column::new(&title, &title, Unit::Milliseconds));
-    }
-    columns.push(Column::new("bar", "of the objective", Unit::Text));
-    columns.push(Column::new("count", "requests", Unit::Count));
-    columns.push(Column::new("failed_share", "failed", Unit::Percent));
-    columns.push(search_column(report));
-    let rows = shown.iter().flat_map(|row| {
-        let points = row.curve.iter();
-        let points = points.map(|point| curve_row(row, point, &quantiles));
-        points.chain(bound_rows(row, &quantiles))
+    let places = shown.iter().flat_map(|row| {
+        let points = row.curve.iter().map(|point| CurvePlace {
+            row,
+            point: Some(point),
+            share: Some(point.share),
+            rate_per_s: point.rate_per_s,
+            goal_ns: point.latency_ns(row.goal.quantile),
+        });
+        points.chain(bounds(row))
     });
-    let table = Table::of("curve", columns, rows.collect());
-    let mut parts = vec![Part::Table(table)];
+    let mut table = Rows::new("curve", places)
+        .text("contender", "contender", |it| it.row.contender.clone())
+        .text("workload", "workload", |it| it.row.workload.clone())
+        .percent("share", "of lower", |it| it.share)
+        .per_second("rate_per_s", "requests/s", |it| it.rate_per_s);
+    for one in quantiles(&shown) {
+        let name = one.name();
+        table = table.milliseconds(&name, &name, |it| latency(it, one));
+    }
+    let table = table
+        .text("bar", "of the objective", |it| bar(it.row, it.goal_ns))
+        .count("count", "requests", |it| it.point.and_then(|it| it.count))
+        .percent("failed_share", "failed", |it| it.point?.failed_share);
+    let table = with_search(table, report, |it| it.row);
+    let mut parts = vec![table.part()];
     let remarks: Vec<Line> = shown.iter().flat_map(|row| remarks(row)).collect();
     if !remarks.is_empty() {
         parts.push(Part::Lines(remarks));
@@ -180,63 +157,36 @@ fn remarks(row: &FoundRow) -> impl Iterator<Item = Line> {
     })
 }
 
-fn curve_row(row: &FoundRow, point: &CurveRow, quantiles: &[QuantileRow]) -> Vec<Field> {
-    let mut fields = vec![
-        Field::text(plain(&row.contender)),
-        Field::text(plain(&row.workload)),
-        Field::of(Value::Number(point.share)),
-        Field::of(Value::Number(point.rate_per_s)),
-    ];
-    fields.extend(quantiles.iter().map(|column| {
-        let mut of_point = point.quantiles.iter();
-        let own = of_point.find(|one| one.quantile == column.quantile);
-        let value = own.and_then(|one| one.latency_ns).map(|ns| ns as f64);
-        let reason = || match &point.why {
-            Some(why) if point.count.is_none() => why.clone(),
-            _ if own.is_none() => "a quantile of another search".to_owned(),
-            _ => "too few requests".to_owned(),
-        };
-        let reason = value.is_none().then(reason);
-        Field {
-            reason,
-            ..Field::number(value)
-        }
-    }));
-    let mut of_goal = point.quantiles.iter();
-    let of_goal = of_goal.find(|one| Some(one.quantile) == row.goal.quantile);
-    fields.push(bar(row, of_goal.and_then(|one| one.latency_ns)));
-    fields.push(Field::number(point.count.map(|count| count as f64)));
-    fields.push(Field::number(point.failed_share));
-    fields.push(Field::text(plain(&row.goal.search)));
-    fields
+/// A quantile at a place of the curve, or why there is none.
+fn latency(place: &CurvePlace<'_>, column: QuantileRow) -> Field {
+    let is_goals = Some(column.quantile) == place.row.goal.quantile;
+    let Some(point) = place.point else {
+        return Field::from(place.goal_ns.filter(|_| is_goals));
+    };
+    let value = point.latency_ns(Some(column.quantile));
+    let mut own = point.quantiles.iter();
+    let why = match &point.why {
+        Some(why) if point.count.is_none() => why.as_str(),
+        _ if !own.any(|one| one.quantile == column.quantile) => "a quantile of another search",
+        _ => "too few requests",
+    };
+    known(value, &Some(why.to_owned()))
 }
 
 /// The bounds as the ends of the curve, where trials there have the quantile of the goal.
-fn bound_rows<'r>(
-    row: &'r FoundRow,
-    quantiles: &'r [QuantileRow],
-) -> impl Iterator<Item = Vec<Field>> + 'r {
-    let behind = &row.behind;
-    let lower = row.lower_per_s.zip(behind.lower_latency_ns);
-    let upper = row.upper_per_s.zip(behind.upper_latency_ns);
-    let whole = row.lower_per_s;
-    lower.into_iter().chain(upper).map(move |(per_s, ns)| {
-        // Under the upper bound it would be a share of more than all.
-        let share = whole.filter(|whole| *whole == per_s).map(|_| 1.0);
-        let mut fields = vec![
-            Field::text(plain(&row.contender)),
-            Field::text(plain(&row.workload)),
-            Field::number(share),
-            Field::of(Value::Number(per_s)),
-        ];
-        fields.extend(quantiles.iter().map(|one| {
-            let is_goals = Some(one.quantile) == row.goal.quantile;
-            Field::number(Some(ns as f64).filter(|_| is_goals))
-        }));
-        fields.extend([bar(row, Some(ns)), Field::number(None), Field::number(None)]);
-        fields.push(Field::text(plain(&row.goal.search)));
-        fields
-    })
+fn bounds(row: &FoundRow) -> impl Iterator<Item = CurvePlace<'_>> {
+    let lower = row.lower_per_s.zip(row.behind.lower_latency_ns);
+    let upper = row.upper_per_s.zip(row.behind.upper_latency_ns);
+    lower
+        .into_iter()
+        .chain(upper)
+        .map(|(per_s, ns)| CurvePlace {
+            row,
+            point: None,
+            share: row.lower_per_s.filter(|whole| *whole == per_s).map(|_| 1.0),
+            rate_per_s: per_s,
+            goal_ns: Some(ns),
+        })
 }
 
 /// A latency beside the objective: a bar that reaches it is 16 characters long, and one beyond ends
@@ -254,37 +204,20 @@ fn bar(row: &FoundRow, latency_ns: Option<u64>) -> Field {
 }
 
 fn trials(report: &FindReport) -> Section {
-    let columns = vec![
-        Column::new("id", "trial", Unit::Text),
-        Column::new("goal", "goal", Unit::Text),
-        Column::new("purpose", "for", Unit::Text),
-        Column::new("rate_per_s", "requests/s", Unit::PerSecond),
-        Column::new("length_s", "seconds", Unit::Ratio),
-        Column::new("achieved_per_s", "achieved", Unit::PerSecond),
-        Column::new("latency_ns", "quantile", Unit::Milliseconds),
-        Column::new("failed_share", "failed", Unit::Percent),
-        Column::new("outcome", "came to", Unit::Text),
-    ];
-    let row = |found: &FoundRow, one: &TrialRow| {
-        vec![
-            Field::text(plain(&one.id)),
-            Field::text(found.goal.text.clone()),
-            Field::text(one.purpose.name()),
-            Field::number(one.rate_per_s),
-            Field::of(Value::Number(one.length_s)),
-            Field::number(one.achieved_per_s),
-            Field::number(one.latency_ns.map(|ns| ns as f64)),
-            Field::number(one.failed_share),
-            Field::text(match one.why {
-                Some(why) => format!("{} ({})", one.outcome, why.text()),
-                None => one.outcome.to_owned(),
-            }),
-        ]
-    };
-    let rows = report
-        .contenders
-        .iter()
-        .flat_map(|found| found.trials.iter().map(|one| row(found, one)));
-    let table = Part::Table(Table::of("trials", columns, rows.collect()));
-    Section::new("trials", "Trials", vec![table]).within(Extent::Full)
+    let rows = report.rows.iter();
+    let rows = rows.flat_map(|found| found.trials.iter().map(move |one| (found, one)));
+    let table = Rows::new("trials", rows)
+        .text("id", "trial", |(_, one)| one.id.clone())
+        .text("goal", "goal", |(found, _)| found.goal.text.clone())
+        .text("purpose", "for", |(_, one)| one.purpose.name())
+        .per_second("rate_per_s", "requests/s", |(_, one)| one.rate_per_s)
+        .ratio("length_s", "seconds", |(_, one)| one.length_s)
+        .per_second("achieved_per_s", "achieved", |(_, one)| one.achieved_per_s)
+        .milliseconds("latency_ns", "quantile", |(_, one)| one.latency_ns)
+        .percent("failed_share", "failed", |(_, one)| one.failed_share)
+        .text("outcome", "came to", |(_, one)| match one.why {
+            Some(why) => format!("{} ({})", one.outcome, why.text()),
+            None => one.outcome.to_owned(),
+        });
+    Section::new("trials", "Trials", vec![table.part()]).within(Extent::Full)
 }

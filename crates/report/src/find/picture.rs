@@ -1,9 +1,10 @@
 //! The latency curve of each contender as SVG, up to its knee between the bounds: latency on a
 //! logarithmic axis over the rate.
 
+use super::FindReport;
 use super::document::curves;
 use super::sentence::rate;
-use super::view::{CurveRow, FindReport, FoundRow};
+use super::view::{CurveRow, FoundRow};
 use crate::document::Unit;
 use crate::svg::{DASHED, DIM, Plot, Svg};
 
@@ -106,9 +107,8 @@ fn lines(row: &FoundRow) -> Vec<Line> {
     let all = quantiles.unwrap_or_default().iter().enumerate();
     let one = |(index, quantile): (usize, &super::view::QuantileRow)| {
         let known = sound(row).filter_map(|point| {
-            let mut of_point = point.quantiles.iter();
-            let found = of_point.find(|it| it.quantile == quantile.quantile)?;
-            Some((point.rate_per_s, found.latency_ns? as f64))
+            let ns = point.latency_ns(Some(quantile.quantile))?;
+            Some((point.rate_per_s, ns as f64))
         });
         let is_goals = row.goal.quantile == Some(quantile.quantile);
         let mut points: Vec<(f64, f64)> = known.collect();

@@ -1,5 +1,7 @@
 //! The view model of a search, `bakeoff.find/1`: fields may be added, a hole is null.
 
+use std::collections::BTreeMap;
+
 use bakeoff_plan::{Goal, grouped};
 use bakeoff_record::{Disturbance, TrialRecord};
 use bakeoff_search::{
@@ -11,23 +13,6 @@ use crate::words::bounds::{self, BoundsTrust};
 
 /// Version of the document.
 pub const FIND_SCHEMA: &str = "bakeoff.find/1";
-
-/// What a search found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FindReport {
-    /// [`FIND_SCHEMA`].
-    pub schema: &'static str,
-    /// The plan's name.
-    pub name: String,
-    /// The plan's description.
-    pub description: String,
-    /// The machine, on one line.
-    pub machine: String,
-    /// The answer in sentences: what each carries, and who carries more.
-    pub answer: Vec<String>,
-    /// The rows by workload, search, goal and contender, in the plan's order.
-    pub contenders: Vec<FoundRow>,
-}
 
 /// One contender and one goal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -173,6 +158,14 @@ pub struct QuantileRow {
     pub latency_ns: Option<u64>,
 }
 
+impl CurveRow {
+    /// A quantile of it; `None` where it is not known.
+    pub(super) fn latency_ns(&self, quantile: Option<f64>) -> Option<u64> {
+        let mut own = self.quantiles.iter();
+        own.find(|one| Some(one.quantile) == quantile)?.latency_ns
+    }
+}
+
 impl QuantileRow {
     /// Its name in tables: `p99`.
     pub(super) fn name(&self) -> String {
@@ -311,43 +304,47 @@ fn by_name<S: Serializer>(purpose: &Purpose, serializer: S) -> Result<S::Ok, S::
     serializer.serialize_str(purpose.name())
 }
 
-impl FoundRow {
-    /// Whether it was stopped or ceased to run, and can go on.
-    pub fn is_unfinished(&self) -> bool {
-        self.irregular == Some(Irregular::Unfinished)
-    }
-
-    /// Whether more time would go on with it: it ended by that, and not by its number of trials.
-    pub fn takes_more_time(&self) -> bool {
-        self.irregular == Some(Irregular::Budget) && self.trials.len() < TRIALS_MAX
-    }
+/// The flags with which a search goes on: twice the time where time ended before its bounds were
+/// near enough and confirmed, and no other where a contender ceased to run.
+pub(super) fn flags_to_go_on(rows: &[FoundRow]) -> Option<String> {
+    // It ended by its time, and not by its number of trials.
+    let takes_more_time =
+        |row: &&FoundRow| row.irregular == Some(Irregular::Budget) && row.trials.len() < TRIALS_MAX;
+    let Some(spent) = rows.iter().find(takes_more_time) else {
+        let is_unfinished = |row: &FoundRow| row.irregular == Some(Irregular::Unfinished);
+        return rows.iter().any(is_unfinished).then(String::new);
+    };
+    // Its goals share the time of a contender at a workload.
+    let cells = rows
+        .iter()
+        .filter(|row| row.goal.search == spent.goal.search);
+    let cells = cells.map(|row| ((&row.contender, &row.workload), row.behind.budget_s));
+    let cells: BTreeMap<_, _> = cells.collect();
+    let minutes = (cells.values().sum::<f64>() * 2.0 / 60.0).ceil().max(1.0);
+    Some(format!(" --budget {minutes}m"))
 }
 
-impl FindReport {
-    /// Why nothing in it is a valid measurement; with `strict` why something is not.
-    pub(super) fn not_valid(&self, strict: bool) -> Option<String> {
-        let lost = self
-            .contenders
-            .iter()
-            .find(|row| row.irregular == Some(Irregular::Failed));
-        if let Some(row) = lost {
-            let why = row.why.as_deref().unwrap_or("it never ran");
-            return Some(format!("{}: {why}", row.contender));
-        }
-        let has_any = |row: &FoundRow| row.lower_per_s.is_some() || row.upper_per_s.is_some();
-        if !self.contenders.iter().any(has_any) {
-            return Some("no bound was found".to_owned());
-        }
-        let weak = self
-            .contenders
-            .iter()
-            .find(|row| row.irregular.is_some() || row.confirmed != Some(true));
-        weak.filter(|_| strict).map(|row| {
-            let what = row.irregular.map_or("not confirmed", Irregular::name);
-            format!(
-                "{} at {}: {what}, as --strict asks",
-                row.contender, row.goal.text
-            )
-        })
+/// Why nothing in it is a valid measurement; with `strict` why something is not.
+pub(super) fn not_valid(rows: &[FoundRow], strict: bool) -> Option<String> {
+    let lost = rows
+        .iter()
+        .find(|row| row.irregular == Some(Irregular::Failed));
+    if let Some(row) = lost {
+        let why = row.why.as_deref().unwrap_or("it never ran");
+        return Some(format!("{}: {why}", row.contender));
     }
+    let has_any = |row: &FoundRow| row.lower_per_s.is_some() || row.upper_per_s.is_some();
+    if !rows.iter().any(has_any) {
+        return Some("no bound was found".to_owned());
+    }
+    let weak = rows
+        .iter()
+        .find(|row| row.irregular.is_some() || row.confirmed != Some(true));
+    weak.filter(|_| strict).map(|row| {
+        let what = row.irregular.map_or("not confirmed", Irregular::name);
+        format!(
+            "{} at {}: {what}, as --strict asks",
+            row.contender, row.goal.text
+        )
+    })
 }

@@ -2,9 +2,7 @@
 
 use super::extract::HistoryMetric;
 use super::view::{ChangeRow, History, PointRow, SeriesRow};
-use crate::document::{
-    Column, Document, Extent, Field, Line, Part, Section, Table, Unit, Value, fitted,
-};
+use crate::document::{Document, Extent, Line, Part, Rows, Section, Unit, fitted};
 use crate::number::{count, counted, plain};
 use crate::view::Tone;
 use bakeoff_plan::grouped;
@@ -193,41 +191,25 @@ fn series(history: &History, metric: HistoryMetric) -> Option<Section> {
     rows.first()?;
     let many = history.machines.len() > 1;
     let editions = rows.iter().any(|one| one.edition > 1);
-    let mut columns = vec![
-        Column::new("", "contender", Unit::Text),
-        Column::new("", "workload", Unit::Text),
-        Column::new("", "load", Unit::Text),
-    ];
+    let mut table = Rows::new(metric.name(), &rows)
+        .text("", "contender", |one| one.contender.clone())
+        .text("", "workload", |one| one.workload.clone())
+        .text("", "load", |one| one.load.clone());
     if many {
-        columns.push(Column::new("", "machine", Unit::Count));
+        table = table.count("", "machine", |one| one.machine);
     }
     if editions {
-        columns.push(Column::new("", "edition", Unit::Count));
+        table = table.count("", "edition", |one| one.edition);
     }
-    columns.extend([
-        Column::new("", "course", Unit::Text),
-        Column::new("", "records", Unit::Count),
-        Column::new("", "last change", Unit::Text),
-        Column::new("", "last", Unit::Text),
-    ]);
-    let row = |one: &&SeriesRow| {
-        let number = |value: usize| Field::of(Value::Number(value as f64));
-        let mut fields = [&one.contender, &one.workload, &one.load]
-            .map(|text| Field::text(plain(text)))
-            .to_vec();
-        fields.extend(many.then(|| number(one.machine)));
-        fields.extend(editions.then(|| number(one.edition)));
-        let last = one.points.last();
-        fields.extend([
-            Field::text(course(&one.points)),
-            number(one.points.len()),
-            Field::text(last_change(history, one)),
-            Field::text(last.map_or(String::new(), |point| shown(point, metric))),
-        ]);
-        fields
-    };
-    let table = Table::of(metric.name(), columns, rows.iter().map(row).collect());
-    let mut parts = vec![Part::Table(table)];
+    let table = table
+        .text("", "course", |one| course(&one.points))
+        .count("", "records", |one| one.points.len())
+        .text("", "last change", |one| last_change(history, one))
+        .text("", "last", |one| {
+            let last = one.points.last();
+            last.map_or(String::new(), |point| shown(point, metric))
+        });
+    let mut parts = vec![table.part()];
     let suspect = rows.iter().flat_map(|one| &one.points);
     let suspect = suspect.filter(|point| point.verdict == "suspect").count() as u64;
     if suspect > 0 {
@@ -335,70 +317,43 @@ fn left_out(history: &History) -> Option<Section> {
 
 /// Every point, for machines.
 fn points(history: &History) -> Section {
-    let columns = [
-        "metric",
-        "contender",
-        "workload",
-        "load",
-        "protocol",
-        "machine",
-        "edition",
-        "record",
-        "started_at",
-        "version",
-        "verdict",
-        "unit",
-        "value",
-        "low",
-        "high",
-        "rounds",
-        "change",
-        "change_low",
-        "change_high",
-    ];
-    let is_text = |name: &str| {
-        let numbers = ["value", "low", "high", "rounds", "machine", "edition"];
-        !numbers.contains(&name) && !name.starts_with("change")
-    };
-    let columns = columns.map(|name| {
-        if is_text(name) {
-            Column::new(name, name, Unit::Text)
-        } else {
-            Column::new(name, name, Unit::Count)
-        }
-    });
     let rows = history.series.iter().flat_map(|one| {
         let each = one.points.iter().enumerate();
-        each.map(move |(at, point)| point_row(one, at, point))
+        each.map(move |(at, point)| {
+            let change = one.changes.iter().find(|change| change.at == at);
+            (one, point, change)
+        })
     });
-    let table = Part::Table(Table::of("points", columns.to_vec(), rows.collect()));
-    Section::new("points", "Points", vec![table]).within(Extent::Data)
-}
-
-fn point_row(one: &SeriesRow, at: usize, point: &PointRow) -> Vec<Field> {
-    let text = |text: &str| Field::text(plain(text));
-    let number = |value: f64| Field::of(Value::Number(value));
-    let change = one.changes.iter().find(|change| change.at == at);
-    let end = |end: f64| Field::number(Some(end).filter(|_| point.has_interval()));
-    vec![
-        text(one.metric.name()),
-        text(&one.contender),
-        text(&one.workload),
-        text(&one.load),
-        text(&one.protocol),
-        number(one.machine as f64),
-        number(one.edition as f64),
-        text(&point.record),
-        text(&point.started_at),
-        text(point.version.as_deref().unwrap_or("")),
-        text(point.verdict),
-        text(one.unit),
-        number(point.value),
-        end(point.low),
-        end(point.high),
-        number(point.n as f64),
-        Field::number(change.map(|it| it.size)),
-        Field::number(change.map(|it| it.low)),
-        Field::number(change.map(|it| it.high)),
-    ]
+    let end = |point: &PointRow, end: f64| Some(end).filter(|_| point.has_interval());
+    let table = Rows::new("points", rows)
+        .data("metric", Unit::Text, |(one, ..)| one.metric.name())
+        .data("contender", Unit::Text, |(one, ..)| one.contender.clone())
+        .data("workload", Unit::Text, |(one, ..)| one.workload.clone())
+        .data("load", Unit::Text, |(one, ..)| one.load.clone())
+        .data("protocol", Unit::Text, |(one, ..)| one.protocol.clone())
+        .data("machine", Unit::Count, |(one, ..)| one.machine)
+        .data("edition", Unit::Count, |(one, ..)| one.edition)
+        .data("record", Unit::Text, |(_, point, _)| point.record.clone())
+        .data("started_at", Unit::Text, |(_, point, _)| {
+            point.started_at.clone()
+        })
+        .data("version", Unit::Text, |(_, point, _)| {
+            point.version.clone().unwrap_or_default()
+        })
+        .data("verdict", Unit::Text, |(_, point, _)| point.verdict)
+        .data("unit", Unit::Text, |(one, ..)| one.unit)
+        .data("value", Unit::Count, |(_, point, _)| point.value)
+        .data("low", Unit::Count, |(_, point, _)| end(point, point.low))
+        .data("high", Unit::Count, |(_, point, _)| end(point, point.high))
+        .data("rounds", Unit::Count, |(_, point, _)| point.n)
+        .data("change", Unit::Count, |(.., change)| {
+            change.map(|it| it.size)
+        })
+        .data("change_low", Unit::Count, |(.., change)| {
+            change.map(|it| it.low)
+        })
+        .data("change_high", Unit::Count, |(.., change)| {
+            change.map(|it| it.high)
+        });
+    Section::new("points", "Points", vec![table.part()]).within(Extent::Data)
 }

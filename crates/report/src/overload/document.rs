@@ -1,42 +1,42 @@
 //! An overload as a document: the answer, the classes with their figures, each server over time,
 //! the ladder, and every step.
 
-use bakeoff_audit::overload::{Kind, Kinds, OverloadRamp, Rung, Step};
+use bakeoff_audit::overload::{Kind, Kinds, OverloadRamp, Rung, Spread, Step};
 
-use super::view::{OverloadReport, OverloadRow};
-use super::{sentence, sparks};
-use crate::document::{
-    Column, Document, Extent, Field, Line, Part, Section, Table, Unit, Value, fitted,
-};
+use super::view::OverloadRow;
+use super::{OverloadReport, sentence, sparks};
+use crate::document::{Extent, Line, Part, Rows, Section, Unit, known};
 use crate::number::{counted, percent, plain};
 use crate::own::{answer_section, heading};
 
 /// With `sparks`, each server over time as lines of characters.
-pub(super) fn draw(report: &OverloadReport, sparks: bool) -> Document {
-    let mut sections = vec![answer_section(&report.answer, &report.tones)];
+pub(super) fn sections(report: &OverloadReport, sparks: bool) -> Vec<Section> {
+    let mut sections = vec![answer_section(report)];
     if sparks {
         sections.extend(over_time(report));
     }
     sections.push(beyond(report));
     sections.push(evidence(report));
     sections.extend(ladder(report));
-    sections.push(heading(&report.description, &report.machine));
+    sections.push(heading(report));
     sections.push(steps(report));
-    let document = Document {
-        title: plain(&report.name),
-        sections,
-    };
-    fitted(document)
+    sections
 }
 
-/// The overload that a row is of, for eyes where there are several.
-fn overload_column(report: &OverloadReport) -> Column {
-    let extent = if sentence::has_several(&report.contenders) {
+/// With the overload that a row is of, for eyes where there are several.
+fn with_overload<R>(
+    table: Rows<R>,
+    report: &OverloadReport,
+    of: impl Fn(&R) -> &OverloadRow,
+) -> Part {
+    let overload = |row: &R| of(row).overload.clone();
+    let table = table.text("overload", "overload", overload);
+    let table = table.within(if sentence::has_several(&report.rows) {
         Extent::Short
     } else {
         Extent::Data
-    };
-    Column::new("overload", "overload", Unit::Text).within(extent)
+    });
+    table.part()
 }
 
 /// What each server did over time, in characters.
@@ -55,67 +55,59 @@ fn over_time(report: &OverloadReport) -> Option<Section> {
             brief: Vec::new(),
         })
     };
-    let parts: Vec<Part> = report.contenders.iter().filter_map(part).collect();
+    let parts: Vec<Part> = report.rows.iter().filter_map(part).collect();
     (!parts.is_empty()).then(|| Section::new("over-time", "Over time", parts))
 }
 
 fn beyond(report: &OverloadReport) -> Section {
-    let columns = vec![
-        Column::new("contender", "contender", Unit::Text),
-        Column::new("workload", "workload", Unit::Text),
-        Column::new("capacity_per_s", "capacity", Unit::PerSecond),
-        Column::new("rounds", "rounds", Unit::Count),
-        Column::new("classes", "beyond it", Unit::Text),
-        Column::new("peak_per_s", "peak", Unit::PerSecond),
-        Column::new("goodput_at_twice", "goodput at 2 x", Unit::Percent),
-        Column::new("recovery", "recovers in", Unit::Text),
-        overload_column(report),
-    ];
-    let rows = report.contenders.iter().map(beyond_row);
-    let parts = vec![Part::Table(Table::of("beyond", columns, rows.collect()))];
+    let why = |row: &OverloadRow| {
+        let unsaid = row.beyond.unsaid.first().map(ToString::to_string);
+        row.lost.clone().or(unsaid)
+    };
+    let median =
+        |row: &OverloadRow, all: Option<Spread>| known(all.and_then(|it| it.median), &why(row));
+    let table = Rows::new("beyond", &report.rows)
+        .text("contender", "contender", |row| row.contender.clone())
+        .text("workload", "workload", |row| row.workload.clone())
+        .per_second("capacity_per_s", "capacity", |row| {
+            known(row.capacity_per_s, &why(row))
+        })
+        .count("rounds", "rounds", |row| row.beyond.rounds)
+        .text("classes", "beyond it", |row| classes(row))
+        .per_second("peak_per_s", "peak", |row| {
+            median(row, row.beyond.peak_per_s)
+        })
+        .percent("goodput_at_twice", "goodput at 2 x", |row| {
+            median(row, row.beyond.goodput_at_twice)
+        })
+        .text("recovery", "recovers in", |row| match row.beyond.recovery {
+            Some(_) if row.beyond.was_never_over() => "was never over it".to_owned(),
+            Some(it) => it.text(),
+            None => "not known".to_owned(),
+        });
+    let parts = vec![with_overload(table, report, |row| row)];
     Section::new("beyond", "Beyond the capacity", parts)
 }
 
-fn beyond_row(row: &OverloadRow) -> Vec<Field> {
-    let beyond = &row.beyond;
-    let known = |value: Option<f64>| {
-        let why = row
-            .lost
-            .clone()
-            .or_else(|| beyond.unsaid.first().map(ToString::to_string));
-        Field {
-            reason: why.filter(|_| value.is_none()),
-            ..Field::number(value)
-        }
-    };
-    let classes: Vec<&str> = beyond.classes.iter().map(|one| one.class.name()).collect();
+fn classes(row: &OverloadRow) -> String {
+    let classes: Vec<&str> = row
+        .beyond
+        .classes
+        .iter()
+        .map(|one| one.class.name())
+        .collect();
     let is_known = row.lost.is_none() && sentence::undecided(row).is_none();
-    let classes = match (classes.is_empty(), is_known) {
+    match (classes.is_empty(), is_known) {
         (false, _) => classes.join(", "),
         (true, true) => "none".to_owned(),
         (true, false) => "-".to_owned(),
-    };
-    vec![
-        Field::text(plain(&row.contender)),
-        Field::text(plain(&row.workload)),
-        known(row.capacity_per_s),
-        Field::of(Value::Number(beyond.rounds as f64)),
-        Field::text(classes),
-        known(beyond.peak_per_s.and_then(|it| it.median)),
-        known(beyond.goodput_at_twice.and_then(|it| it.median)),
-        Field::text(match beyond.recovery {
-            Some(_) if beyond.was_never_over() => "was never over it".to_owned(),
-            Some(it) => it.text(),
-            None => "not known".to_owned(),
-        }),
-        Field::text(plain(&row.overload)),
-    ]
+    }
 }
 
 /// Each class with the figures that it rests on.
 fn evidence(report: &OverloadReport) -> Section {
     let mut lines = Vec::new();
-    for row in &report.contenders {
+    for row in &report.rows {
         let beyond = &row.beyond;
         let disturbed = (!row.disturbed.is_empty()).then(|| {
             let count = counted(row.disturbed.len() as u64, "trial");
@@ -130,7 +122,7 @@ fn evidence(report: &OverloadReport) -> Section {
         let all = beyond.classes.iter().map(seen).chain(seldom);
         let all: Vec<String> = all.chain(disturbed).collect();
         if !all.is_empty() {
-            lines.push(Line::new(sentence::named(row, &report.contenders)));
+            lines.push(Line::new(sentence::named(row, &report.rows)));
             lines.extend(all.into_iter().map(|line| Line::new(line).below()));
         }
     }
@@ -138,54 +130,39 @@ fn evidence(report: &OverloadReport) -> Section {
 }
 
 fn ladder(report: &OverloadReport) -> Option<Section> {
-    let columns = vec![
-        Column::new("contender", "contender", Unit::Text),
-        Column::new("workload", "workload", Unit::Text),
-        Column::new("clients", "clients", Unit::Count),
-        Column::new("ok_per_s", "right answers/s", Unit::PerSecond),
-        Column::new("failed_share", "failed", Unit::Percent),
-        Column::new("failures", "how", Unit::Text),
-        Column::new("p50_ns", "p50", Unit::Milliseconds),
-        Column::new("p99_ns", "p99", Unit::Milliseconds),
-        Column::new("clients_without", "without answer", Unit::Count),
-        Column::new("classes", "what it does", Unit::Text),
-        overload_column(report),
-    ];
-    let rows: Vec<Vec<Field>> = report
-        .contenders
-        .iter()
-        .filter_map(|row| Some((row, row.ladder.as_ref()?)))
-        .flat_map(|(row, ladder)| ladder.rungs.iter().map(|rung| rung_row(row, rung)))
-        .collect();
-    let parts = vec![Part::Table(Table::of("ladder", columns, rows.clone()))];
-    let title = "Ladder of closed loops";
-    (!rows.is_empty()).then(|| Section::new("ladder", title, parts))
-}
-
-fn rung_row(row: &OverloadRow, rung: &Rung) -> Vec<Field> {
-    let known = |value: Option<f64>| Field {
-        reason: rung.why.clone().filter(|_| value.is_none()),
-        ..Field::number(value)
-    };
-    let classes: Vec<&str> = rung.classes.iter().map(|class| class.name()).collect();
-    let does = match (rung.rounds, classes.is_empty()) {
-        (0, _) => "not measured".to_owned(),
-        (_, true) => "answers".to_owned(),
-        (_, false) => classes.join(", "),
-    };
-    vec![
-        Field::text(plain(&row.contender)),
-        Field::text(plain(&row.workload)),
-        Field::of(Value::Number(f64::from(rung.clients))),
-        known(rung.ok_per_s),
-        known(rung.failed_share),
-        Field::text(kinds(&rung.failed, rung.failed.sum())),
-        known(rung.p50_ns.map(|ns| ns as f64)),
-        known(rung.p99_ns.map(|ns| ns as f64)),
-        known(rung.clients_without.map(|count| count as f64)),
-        Field::text(does),
-        Field::text(plain(&row.overload)),
-    ]
+    let rows = report.rows.iter();
+    let rows = rows.filter_map(|row| Some((row, row.ladder.as_ref()?)));
+    let rows = rows.flat_map(|(row, ladder)| ladder.rungs.iter().map(move |rung| (row, rung)));
+    let rows: Vec<(&OverloadRow, &Rung)> = rows.collect();
+    let has_any = !rows.is_empty();
+    let table = Rows::new("ladder", rows)
+        .text("contender", "contender", |(row, _)| row.contender.clone())
+        .text("workload", "workload", |(row, _)| row.workload.clone())
+        .count("clients", "clients", |(_, rung)| rung.clients)
+        .per_second("ok_per_s", "right answers/s", |(_, rung)| {
+            known(rung.ok_per_s, &rung.why)
+        })
+        .percent("failed_share", "failed", |(_, rung)| {
+            known(rung.failed_share, &rung.why)
+        })
+        .text("failures", "how", |(_, rung)| {
+            kinds(&rung.failed, rung.failed.sum())
+        })
+        .milliseconds("p50_ns", "p50", |(_, rung)| known(rung.p50_ns, &rung.why))
+        .milliseconds("p99_ns", "p99", |(_, rung)| known(rung.p99_ns, &rung.why))
+        .count("clients_without", "without answer", |(_, rung)| {
+            known(rung.clients_without, &rung.why)
+        })
+        .text("classes", "what it does", |(_, rung)| {
+            let classes: Vec<&str> = rung.classes.iter().map(|class| class.name()).collect();
+            match (rung.rounds, classes.is_empty()) {
+                (0, _) => "not measured".to_owned(),
+                (_, true) => "answers".to_owned(),
+                (_, false) => classes.join(", "),
+            }
+        });
+    let parts = vec![with_overload(table, report, |(row, _)| row)];
+    has_any.then(|| Section::new("ladder", "Ladder of closed loops", parts))
 }
 
 /// `refused 33 %, timeout 2 %`: shares of `of` requests.
@@ -200,56 +177,49 @@ fn kinds(failed: &Kinds, of: u64) -> String {
     shown.join(", ")
 }
 
-fn steps(report: &OverloadReport) -> Section {
-    let mut columns = vec![
-        Column::new("contender", "contender", Unit::Text),
-        Column::new("workload", "workload", Unit::Text),
-        Column::new("round", "round", Unit::Count),
-        Column::new("share", "of capacity", Unit::Ratio),
-        Column::new("offered_per_s", "offered/s", Unit::PerSecond),
-        Column::new("goodput_per_s", "goodput/s", Unit::PerSecond),
-        Column::new("p50_ns", "p50", Unit::Milliseconds),
-        Column::new("p99_ns", "p99", Unit::Milliseconds),
-        Column::new("failures", "failed", Unit::Text),
-        Column::new("engine_busy", "engine", Unit::Percent),
-        Column::new("classes", "first seen", Unit::Text),
-    ];
-    for kind in Kind::ALL {
-        let name = kind.name().replace(' ', "_");
-        columns.push(Column::new(&name, kind.name(), Unit::Count).within(Extent::Data));
-    }
-    columns.push(overload_column(report));
-    let rows = report.contenders.iter().flat_map(|row| {
-        let ramps = row.ramps.iter();
-        ramps.flat_map(move |ramp| {
-            let steps = ramp.series.iter().flat_map(|series| &series.steps);
-            steps
-                .enumerate()
-                .map(move |(at, step)| step_row(row, ramp, (at, step)))
-        })
-    });
-    let parts = vec![Part::Table(Table::of("steps", columns, rows.collect()))];
-    Section::new("steps", "Steps", parts).within(Extent::Full)
+/// A step of a round, by its place.
+struct StepPlace<'r> {
+    row: &'r OverloadRow,
+    ramp: &'r OverloadRamp,
+    at: usize,
+    step: &'r Step,
 }
 
-fn step_row(row: &OverloadRow, ramp: &OverloadRamp, (at, step): (usize, &Step)) -> Vec<Field> {
-    let first_seen = ramp.classes.iter().filter(|one| one.step == at);
-    let first_seen: Vec<&str> = first_seen.map(|one| one.class.name()).collect();
-    let mut fields = vec![
-        Field::text(plain(&row.contender)),
-        Field::text(plain(&row.workload)),
-        Field::of(Value::Number(f64::from(ramp.round))),
-        Field::of(Value::Number(step.share)),
-        Field::of(Value::Number(step.rate_per_s)),
-        Field::number(step.ok_per_s),
-        Field::number(step.p50_ns.map(|ns| ns as f64)),
-        Field::number(step.p99_ns.map(|ns| ns as f64)),
-        Field::text(kinds(&step.failed, step.due)),
-        Field::number(step.engine_busy),
-        Field::text(first_seen.join(", ")),
-    ];
-    let counts = Kind::ALL.into_iter().map(|kind| step.failed.of(kind));
-    fields.extend(counts.map(|count| Field::of(Value::Number(count as f64))));
-    fields.push(Field::text(plain(&row.overload)));
-    fields
+fn steps(report: &OverloadReport) -> Section {
+    let rows = report.rows.iter().flat_map(|row| {
+        row.ramps.iter().flat_map(move |ramp| {
+            let steps = ramp.series.iter().flat_map(|series| &series.steps);
+            let steps = steps.enumerate();
+            steps.map(move |(at, step)| StepPlace {
+                row,
+                ramp,
+                at,
+                step,
+            })
+        })
+    });
+    let mut table = Rows::new("steps", rows)
+        .text("contender", "contender", |it| it.row.contender.clone())
+        .text("workload", "workload", |it| it.row.workload.clone())
+        .count("round", "round", |it| it.ramp.round)
+        .ratio("share", "of capacity", |it| it.step.share)
+        .per_second("offered_per_s", "offered/s", |it| it.step.rate_per_s)
+        .per_second("goodput_per_s", "goodput/s", |it| it.step.ok_per_s)
+        .milliseconds("p50_ns", "p50", |it| it.step.p50_ns)
+        .milliseconds("p99_ns", "p99", |it| it.step.p99_ns)
+        .text("failures", "failed", |it| {
+            kinds(&it.step.failed, it.step.due)
+        })
+        .percent("engine_busy", "engine", |it| it.step.engine_busy)
+        .text("classes", "first seen", |it| {
+            let first_seen = it.ramp.classes.iter().filter(|one| one.step == it.at);
+            let first_seen: Vec<&str> = first_seen.map(|one| one.class.name()).collect();
+            first_seen.join(", ")
+        });
+    for kind in Kind::ALL {
+        let name = kind.name().replace(' ', "_");
+        table = table.data(&name, Unit::Count, |it| it.step.failed.of(kind));
+    }
+    let parts = vec![with_overload(table, report, |it| it.row)];
+    Section::new("steps", "Steps", parts).within(Extent::Full)
 }

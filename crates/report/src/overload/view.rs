@@ -8,30 +8,8 @@ use bakeoff_plan::{Contender, Load, Overload, Purpose, Workload};
 use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
 use serde::Serialize;
 
-use crate::view::Tone;
-
 /// Version of the document.
 pub const OVERLOAD_SCHEMA: &str = "bakeoff.overload/1";
-
-/// What servers do beyond their capacity.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct OverloadReport {
-    /// [`OVERLOAD_SCHEMA`].
-    pub schema: &'static str,
-    /// The plan's name.
-    pub name: String,
-    /// The plan's description.
-    pub description: String,
-    /// The machine, on one line.
-    pub machine: String,
-    /// The answer in sentences: one for each contender, and what cannot be said.
-    pub answer: Vec<String>,
-    /// How to take each of them.
-    #[serde(skip)]
-    pub tones: Vec<Tone>,
-    /// The rows by workload, overload and contender, in the plan's order.
-    pub contenders: Vec<OverloadRow>,
-}
 
 /// One contender.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -184,22 +162,20 @@ fn why_lost(trial: &TrialRecord) -> Option<String> {
     }
 }
 
-impl OverloadReport {
-    /// Why nothing in it is a valid measurement; with `strict` why something is not.
-    pub(super) fn not_valid(&self, strict: bool) -> Option<String> {
-        let lost = self.contenders.iter().find_map(|row| {
-            let why = row.lost.as_ref()?;
-            Some(format!("{}: {why}", row.contender))
-        });
-        let weak = || {
-            self.contenders.iter().find_map(|row| {
-                let unsaid = row.beyond.unsaid.first();
-                let disturbed = row.disturbed.first();
-                let disturbed = disturbed.map(|id| format!("trial {id} was disturbed"));
-                let why = unsaid.map(ToString::to_string).or(disturbed)?;
-                Some(format!("{}: {why}, as --strict asks", row.contender))
-            })
-        };
-        lost.or_else(|| strict.then(weak).flatten())
-    }
+/// Why nothing in it is a valid measurement; with `strict` why something is not.
+pub(super) fn not_valid(rows: &[OverloadRow], strict: bool) -> Option<String> {
+    let lost = rows.iter().find_map(|row| {
+        let why = row.lost.as_ref()?;
+        Some(format!("{}: {why}", row.contender))
+    });
+    let weak = || {
+        rows.iter().find_map(|row| {
+            let unsaid = row.beyond.unsaid.first();
+            let disturbed = row.disturbed.first();
+            let disturbed = disturbed.map(|id| format!("trial {id} was disturbed"));
+            let why = unsaid.map(ToString::to_string).or(disturbed)?;
+            Some(format!("{}: {why}, as --strict asks", row.contender))
+        })
+    };
+    lost.or_else(|| strict.then(weak).flatten())
 }

@@ -179,7 +179,7 @@ impl SiteRecord {
 
     pub(super) fn of_search(shared: &Redacted, report: &FindReport) -> Self {
         let mut verdicts = BTreeMap::new();
-        for row in &report.contenders {
+        for row in &report.rows {
             let name = not_regular(row).unwrap_or_else(|| "confirmed".to_owned());
             *verdicts.entry(name).or_insert(0) += 1;
         }
@@ -188,7 +188,7 @@ impl SiteRecord {
         let number = |row: &FoundRow| found(row, versions.get(&row.contender));
         Self {
             verdicts: verdicts.into_iter().collect(),
-            numbers: report.contenders.iter().map(number).collect(),
+            numbers: report.rows.iter().map(number).collect(),
             ..one
         }
     }

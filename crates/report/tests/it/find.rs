@@ -161,7 +161,7 @@ fn short_trials_show_a_difference_only_where_bounds_are_further_apart() {
         record.plan.loads[0].duration_s = length_s;
         let report = view(carried_out_of(record, &capacities));
         let [more, less] = ["nginx-default", "caddy-default"].map(|name| {
-            let row = report.contenders.iter().find(|it| it.contender == name);
+            let row = report.rows.iter().find(|it| it.contender == name);
             row.unwrap()
         });
         let apart = more.lower_per_s.unwrap() / less.upper_per_s.unwrap();
@@ -195,7 +195,7 @@ fn a_confirmation_that_the_engine_spoiled_is_not_the_servers() {
     let more = record.trials.iter().find(is_confirming).unwrap().clone();
     record.trials.extend([more.clone(), more]);
     let report = view(record);
-    let row = &report.contenders[0];
+    let row = &report.rows[0];
     let spoiled = (row.confirmed, row.behind.confirmation_spoiled);
     assert_eq!(spoiled, (Some(false), true));
     let latency_ns = row.behind.lower_latency_ns.unwrap();
@@ -249,7 +249,7 @@ fn a_bound_of_the_connections_is_not_the_servers() {
     let mut record = carried_out(&capacities);
     waits(&mut record, "nginx-default", 0.1);
     let report = view(record);
-    let row = &report.contenders[0];
+    let row = &report.rows[0];
     assert_eq!(row.irregular.map(|it| it.name()), Some("connections-taken"));
     assert_eq!(row.upper_per_s, None);
     let answer = &report.answer[0];
@@ -285,7 +285,7 @@ fn a_bound_of_the_connections_is_not_the_servers() {
     // One that works all the time is at its end.
     let mut record = carried_out(&capacities);
     waits(&mut record, "nginx-default", 0.97);
-    assert_eq!(view(record).contenders[0].irregular, None);
+    assert_eq!(view(record).rows[0].irregular, None);
 }
 
 /// The answer was silent about a hypervisor that disturbed twelve trials of thirty.
@@ -326,7 +326,7 @@ fn a_bound_that_its_curve_refutes_is_not_stated() {
         }
     }
     let report = view(record);
-    let row = &report.contenders[0];
+    let row = &report.rows[0];
     assert!(
         row.lower_per_s
             .is_none_or(|lower| lower < 0.99 * missed_per_s)
@@ -362,7 +362,7 @@ fn a_lowered_bound_says_from_what() {
         record.trials.push(trial);
     }
     let report = view(record);
-    let row = &report.contenders[0];
+    let row = &report.rows[0];
     assert_eq!(row.irregular, None, "{:?}", row.why);
     assert_eq!(row.behind.lowered_from_per_s, Some(7_450.0));
     let nginx = report.answer[0].split("; ").next().unwrap();
@@ -385,7 +385,7 @@ fn a_point_of_the_curve_that_was_lost_says_why() {
     half.end = TrialEnd::failed(bakeoff_record::Step::Start, "port 9001 is taken");
     half.result = None;
     let report = view(record);
-    let point = &report.contenders[0].curve[0];
+    let point = &report.rows[0].curve[0];
     assert_eq!((point.share, point.count), (0.5, None));
     let text = report.text(OPTIONS);
     let said = "nginx-default, synthetic, at 50 %: port 9001 is taken";
@@ -446,7 +446,7 @@ fn a_search_that_is_not_over_says_so() {
         "{}",
         report.answer[0]
     );
-    let row = &report.contenders[0];
+    let row = &report.rows[0];
     assert_eq!((row.lower_per_s, row.confirmed), (None, None));
     assert!(report.why_not_valid(true).is_some());
 }
@@ -464,9 +464,12 @@ fn only_a_search_that_time_ended_takes_more_time() {
     let spent = |record: &Record| {
         let mut record = record.clone();
         record.plan.loads[0].set_budget(Duration::from_secs(60));
-        let row = view(record).contenders.remove(0);
-        assert_eq!(row.irregular.map(|it| it.name()), Some("budget"));
-        row.takes_more_time()
+        let mut report = view(record);
+        report.rows.truncate(1);
+        let irregular = report.rows[0].irregular;
+        assert_eq!(irregular.map(|it| it.name()), Some("budget"));
+        let flags = report.flags_to_go_on();
+        flags.is_some_and(|flags| flags.contains("--budget"))
     };
     assert!(spent(&record));
     let pattern = record.trials[0].clone();

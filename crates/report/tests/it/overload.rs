@@ -326,12 +326,12 @@ fn a_capacity_that_was_measured_again_is_the_best_one() {
     let (bad, good) = (closed("c1", 5_000, true), closed("c1-a2", 10_000, false));
     record.trials.insert(0, bad);
     let disturbed = view(record.clone());
-    assert_eq!(disturbed.contenders[0].capacity_per_s, Some(500.0));
-    assert_eq!(disturbed.contenders[0].disturbed, ["c1"]);
+    assert_eq!(disturbed.rows[0].capacity_per_s, Some(500.0));
+    assert_eq!(disturbed.rows[0].disturbed, ["c1"]);
     record.trials.insert(1, good);
     let again = view(record);
-    assert_eq!(again.contenders[0].capacity_per_s, Some(1000.0));
-    assert!(again.contenders[0].disturbed.is_empty());
+    assert_eq!(again.rows[0].capacity_per_s, Some(1000.0));
+    assert!(again.rows[0].disturbed.is_empty());
 }
 
 /// Its closed loop has no failures, and at half of that rate most requests fail.
@@ -385,7 +385,7 @@ fn what_cannot_be_decided_is_no_absence_of_overload() {
         }
     }
     let report = view(record);
-    let row = &report.contenders[0];
+    let row = &report.rows[0];
     assert!(row.beyond.classes.is_empty(), "{:?}", row.beyond.classes);
     let unsaid = row.beyond.unsaid[0].of_no_class();
     let text = report.text(OPTIONS);

@@ -246,16 +246,19 @@ fn finish(
         let plan = shell_path(plan);
         output::note(&format!("repeat it: bakeoff run {plan}{needed_again}"));
     }
-    if let Drawn::Search(report) = &report
-        && let Some(next) = ending::longer(report, path, needed_again)
+    if let Drawn::Own(report) = &report
+        && let Some(flags) = report.flags_to_go_on()
     {
-        output::note(&format!("next: {next}"));
+        let record = shell_path(path);
+        output::note(&format!(
+            "next: bakeoff find --resume {record}{flags}{needed_again}"
+        ));
     }
     page?;
     let otherwise = ending::print(&report, destination.strict, destination.format);
     match &report {
         Drawn::Rounds(_) => destination.gated.conclude(path, otherwise),
-        Drawn::Search(_) | Drawn::Own(_) => Ok(otherwise),
+        Drawn::Own(_) => Ok(otherwise),
     }
 }
 

@@ -229,9 +229,9 @@ impl Seen {
 
     /// What a report of an overload says of its contenders.
     pub(super) fn of_overload(report: &OverloadReport) -> Self {
-        let ramps = report.contenders.iter().flat_map(|row| &row.ramps);
+        let ramps = report.rows.iter().flat_map(|row| &row.ramps);
         let classes = ramps.flat_map(|ramp| &ramp.classes);
-        let mut rows = report.contenders.iter();
+        let mut rows = report.rows.iter();
         Self {
             classes: Some(classes.map(|it| it.class).collect()),
             is_beside: rows.any(|row| !row.disturbed.is_empty()),
