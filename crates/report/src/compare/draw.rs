@@ -4,7 +4,7 @@ use bakeoff_audit::{Ruling, Worse, percent};
 use bakeoff_stats::Metric;
 
 use super::{Compare, CompareRow, CompareSide, CompareValue};
-use crate::document::{Column, Document, Field, Line, Part, Section, Table, Unit, fitted, unit_of};
+use crate::document::{Document, Field, Line, Part, Rows, Section, Unit, fitted, unit_of};
 use crate::number::counted;
 use crate::view::Tone;
 
@@ -214,61 +214,51 @@ fn amount(worse: &Worse) -> String {
 
 fn cell(rows: &[CompareRow]) -> Section {
     let head = &rows[0];
-    let titles = [
-        "",
-        head.first.as_str(),
-        head.second.as_str(),
-        "worse by",
-        "interval",
-        "gate",
-        "",
-    ];
-    let columns = titles.map(|title| Column::new("", title, Unit::Text));
-    let table = Table::of(
-        "compare",
-        columns.to_vec(),
-        rows.iter().map(fields).collect(),
-    );
+    let shown = |share: Option<f64>, none: &str| {
+        share.map_or(none.to_owned(), |share| format!("{} %", percent(share)))
+    };
+    let end = |end: Option<f64>| end.map_or("?".to_owned(), percent);
+    let interval = |one: &Worse| format!("{} to {} %", end(one.low), end(one.high));
+    let table = Rows::new("compare", rows)
+        .text("", "", |row| row.metric.phrase())
+        .text("", &head.first, |row| {
+            value(row.metric, row.first_value.as_ref())
+        })
+        .text("", &head.second, |row| {
+            value(row.metric, row.second_value.as_ref())
+        })
+        .text("", "worse by", |row| {
+            shown(row.worse.as_ref().map(|one| one.point), "-")
+        })
+        .text("", "interval", |row| {
+            row.worse.as_ref().map_or("-".to_owned(), interval)
+        })
+        .text("", "gate", |row| shown(row.gate, ""))
+        .text("", "", |row| ruling(row));
     let title = format!("{}, {}", head.workload, head.load);
-    Section::new("cells", title, vec![Part::Table(table)])
+    Section::new("cells", title, vec![table.part()])
 }
 
-fn fields(row: &CompareRow) -> Vec<Field> {
-    let worse = row.worse.as_ref();
-    let end = |end: Option<f64>| end.map_or("?".to_owned(), percent);
-    let interval = worse.map(|one| format!("{} to {} %", end(one.low), end(one.high)));
+fn ruling(row: &CompareRow) -> Field {
     let tone = match row.ruling {
         Ruling::Shown => None,
         Ruling::Passed => Some(Tone::Good),
         Ruling::CannotTell => Some(Tone::Warning),
         Ruling::Breached => Some(Tone::Bad),
     };
-    let ruling = Field {
+    Field {
         tone,
         ..Field::text(match row.ruling {
             // Why is in the lines above where there is a gate.
-            Ruling::Shown if row.worse.is_none() => "not comparable".to_owned(),
-            Ruling::Shown => String::new(),
-            ruling => ruling.name().to_owned(),
+            Ruling::Shown if row.worse.is_none() => "not comparable",
+            Ruling::Shown => "",
+            ruling => ruling.name(),
         })
-    };
-    let mut fields = vec![
-        Field::text(row.metric.phrase()),
-        value(row.metric, row.first_value.as_ref()),
-        value(row.metric, row.second_value.as_ref()),
-        Field::text(worse.map_or("-".to_owned(), |one| format!("{} %", percent(one.point)))),
-        Field::text(interval.unwrap_or("-".to_owned())),
-    ];
-    fields.push(Field::text(
-        row.gate
-            .map_or(String::new(), |gate| format!("{} %", percent(gate))),
-    ));
-    fields.push(ruling);
-    fields
+    }
 }
 
 /// A value with its unit.
-fn value(metric: Metric, value: Option<&CompareValue>) -> Field {
+fn value(metric: Metric, value: Option<&CompareValue>) -> String {
     let unit = unit_of(metric);
     let sign = match unit {
         Unit::PerSecond => "/s",
@@ -276,8 +266,8 @@ fn value(metric: Metric, value: Option<&CompareValue>) -> Field {
         Unit::Microseconds => " µs",
         _ => "",
     };
-    Field::text(value.map_or("-".to_owned(), |one| {
+    value.map_or("-".to_owned(), |one| {
         let bound = one.bound.map_or(String::new(), |sign| format!("{sign} "));
         format!("{bound}{}{sign}", unit.show(one.estimate.point))
-    }))
+    })
 }

@@ -8,20 +8,11 @@ use bakeoff_record::Outcome;
 use bakeoff_stats::{Metric, Number};
 
 use super::answer::{ratio, unit_of};
-use super::{Column, Extent, Field, Line, Part, Row, Section, Table, Unit, Value};
+use super::{Column, Extent, Field, Line, Part, Rows, Section, Table, Unit, Value};
 use crate::export::MEASURES;
 use crate::number::{count, counted, percent, plain};
 use crate::view::{Cell, RatioCell, Report, Tone};
 use crate::{h2load, vegeta};
-
-/// Draws a cell's field of a column.
-type Draw = dyn Fn(&Report, &Cell) -> Field;
-
-/// One column and where its fields come from.
-struct Drawn {
-    column: Column,
-    field: Box<Draw>,
-}
 
 pub(super) fn draw(report: &Report) -> Vec<Section> {
     let same =
@@ -35,18 +26,16 @@ pub(super) fn draw(report: &Report) -> Vec<Section> {
     sections
 }
 
+/// Columns of cells.
+type Cells<'r> = Rows<&'r Cell>;
+
 fn table(report: &Report, cells: &[Cell]) -> Table {
-    let drawn = columns();
-    let row = |cell: &Cell| Row {
-        reference: !cell.is_contender(),
-        fields: drawn.iter().map(|one| (one.field)(report, cell)).collect(),
-    };
-    Table {
-        name: "cells",
-        title: String::new(),
-        rows: cells.iter().map(row).collect(),
-        columns: drawn.into_iter().map(|one| one.column).collect(),
+    let columns = first_numbers(names(Rows::new("cells", cells)), report);
+    let mut table = counts(other_numbers(columns, report)).table;
+    for (row, cell) in table.rows.iter_mut().zip(cells) {
+        row.reference = !cell.is_contender();
     }
+    table
 }
 
 fn group(report: &Report, cells: &[Cell]) -> Section {
@@ -130,68 +119,23 @@ fn statuses(cell: &Cell) -> Option<String> {
     Some(cell.status.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
-fn columns() -> Vec<Drawn> {
-    let mut columns = names();
-    columns.extend(first_numbers());
-    columns.extend(other_numbers());
-    columns.extend(counts());
+fn names(columns: Cells<'_>) -> Cells<'_> {
     columns
-}
-
-fn drawn(
-    name: &str,
-    title: &str,
-    unit: Unit,
-    extent: Extent,
-    field: impl Fn(&Report, &Cell) -> Field + 'static,
-) -> Drawn {
-    Drawn {
-        column: Column::new(name, title, unit).within(extent),
-        field: Box::new(field),
-    }
-}
-
-impl Drawn {
-    /// A column of estimates.
-    fn with_ends(mut self) -> Self {
-        self.column.ends = true;
-        self
-    }
-}
-
-/// A column for machines alone.
-fn data(name: &str, unit: Unit, field: impl Fn(&Report, &Cell) -> Field + 'static) -> Drawn {
-    drawn(name, "", unit, Extent::Data, field)
-}
-
-fn names() -> Vec<Drawn> {
-    vec![
-        data("workload", Unit::Text, |_, cell| {
-            Field::text(&cell.workload)
-        }),
-        data("load", Unit::Text, |_, cell| Field::text(&cell.load)),
-        data("contender", Unit::Text, |_, cell| {
-            Field::text(&cell.contender)
-        }),
+        .data("workload", Unit::Text, |cell| cell.workload.clone())
+        .data("load", Unit::Text, |cell| cell.load.clone())
+        .data("contender", Unit::Text, |cell| cell.contender.clone())
         // References stand in brackets: they are measured beside the contenders.
-        drawn("", "contender", Unit::Text, Extent::Short, |_, cell| {
+        .text("", "contender", |cell| {
             let name = plain(&cell.contender);
-            Field::text(if cell.is_contender() {
+            if cell.is_contender() {
                 name
             } else {
                 format!("({name})")
-            })
-        }),
-        data("kind", Unit::Text, |_, cell| {
-            Field::text(kind_name(cell.kind))
-        }),
-        data("rounds", Unit::Count, |_, cell| {
-            counting(cell.rounds as u64)
-        }),
-        data("rounds_measured", Unit::Count, |_, cell| {
-            counting(cell.rounds_measured as u64)
-        }),
-    ]
+            }
+        })
+        .data("kind", Unit::Text, |cell| kind_name(cell.kind))
+        .data("rounds", Unit::Count, |cell| cell.rounds)
+        .data("rounds_measured", Unit::Count, |cell| cell.rounds_measured)
 }
 
 pub(crate) fn kind_name(kind: bakeoff_record::ContenderKind) -> &'static str {
@@ -205,145 +149,126 @@ pub(crate) fn kind_name(kind: bakeoff_record::ContenderKind) -> &'static str {
 }
 
 /// What a reader looks for first.
-fn first_numbers() -> Vec<Drawn> {
-    use Extent::Short;
-    vec![
-        estimate(Metric::RatePerS, "req/s", Short),
-        drawn("", "low to high", Unit::PerSecond, Short, |_, cell| {
+fn first_numbers<'r>(columns: Cells<'r>, report: &Report) -> Cells<'r> {
+    columns
+        .estimate(Metric::RatePerS, "req/s")
+        .per_second("", "low to high", |cell| {
             let rate = cell.estimate(Metric::RatePerS).filter(|rate| rate.n > 1);
             Field::of(rate.map_or(Value::Nothing, |rate| Value::Range(rate.low, rate.high)))
-        }),
-        drawn("", "ratio", Unit::Ratio, Short, |report, cell| {
+        })
+        .ratio("", "ratio", |cell| {
             let main = [Metric::RatePerS, Metric::LatencyP99Ns];
             let mut found = main
                 .into_iter()
                 .filter_map(|metric| Some(ratio(metric, ratio_of(report, cell, metric)?)));
             found.next().unwrap_or_default()
-        }),
-        estimate(Metric::LatencyP50Ns, "p50", Short),
-        estimate(Metric::LatencyP99Ns, "p99", Short),
-        drawn("error_share", "errors", Unit::Percent, Short, |_, cell| {
-            Field::number(cell.error_share)
-        }),
-        estimate(Metric::CpuNsPerRequest, "CPU/req", Short),
-        estimate(Metric::MemoryPeakBytes, "memory", Short),
-        drawn("", "verdict", Unit::Text, Short, |_, cell| verdict(cell)),
-    ]
+        })
+        .estimate(Metric::LatencyP50Ns, "p50")
+        .estimate(Metric::LatencyP99Ns, "p99")
+        .percent("error_share", "errors", |cell| cell.error_share)
+        .estimate(Metric::CpuNsPerRequest, "CPU/req")
+        .estimate(Metric::MemoryPeakBytes, "memory")
+        .text("", "verdict", |cell| verdict(cell))
 }
 
-fn other_numbers() -> Vec<Drawn> {
-    use Extent::{Data, Full};
-    let mut columns = vec![
-        estimate(Metric::LatencyMinNs, "min", Full),
-        estimate(Metric::LatencyMeanNs, "average", Full),
-        estimate(Metric::LatencyP90Ns, "p90", Full),
-        estimate(Metric::LatencyP95Ns, "p95", Full),
-        estimate(Metric::LatencyP999Ns, "p99.9", Full),
-        estimate(Metric::LatencyMaxNs, "max", Full),
-        estimate(Metric::Requests, "requests", Full),
-        estimate(Metric::CpuCores, "CPUs", Data),
-    ];
+fn other_numbers<'r>(mut columns: Cells<'r>, report: &Report) -> Cells<'r> {
+    for (metric, title) in [
+        (Metric::LatencyMinNs, "min"),
+        (Metric::LatencyMeanNs, "average"),
+        (Metric::LatencyP90Ns, "p90"),
+        (Metric::LatencyP95Ns, "p95"),
+        (Metric::LatencyP999Ns, "p99.9"),
+        (Metric::LatencyMaxNs, "max"),
+        (Metric::Requests, "requests"),
+    ] {
+        columns = columns.estimate(metric, title).within(Extent::Full);
+    }
+    columns = columns
+        .estimate(Metric::CpuCores, "CPUs")
+        .within(Extent::Data);
     for metric in Metric::RANKED {
         let name = format!("ratio_{}", metric.name());
-        columns.push(
-            data(&name, Unit::Ratio, move |report, cell| {
-                let found = ratio_of(report, cell, metric);
-                found.map_or_else(Field::default, |found| ratio(metric, found))
+        let found = |cell: &&Cell| ratio_of(report, cell, metric);
+        columns = columns
+            .data(&name, Unit::Ratio, |cell| {
+                found(cell).map_or_else(Field::default, |found| ratio(metric, found))
             })
-            .with_ends(),
-        );
-        columns.push(data(
-            &format!("{name}_mark"),
-            Unit::Text,
-            move |report, cell| {
-                Field::text(ratio_of(report, cell, metric).map_or("", |found| found.mark))
-            },
-        ));
+            .with_ends()
+            .data(&format!("{name}_mark"), Unit::Text, |cell| {
+                found(cell).map_or("", |found| found.mark)
+            });
     }
     columns
 }
 
-fn counts() -> Vec<Drawn> {
-    let optional = |n: Option<u64>| Field::number(n.map(|n| n as f64));
-    let mut columns = vec![
-        data("completed", Unit::Count, |_, cell| counting(cell.completed)),
-        data("errors", Unit::Count, |_, cell| counting(cell.errors)),
-        data("due", Unit::Count, move |_, cell| optional(cell.due)),
-        data("unended", Unit::Count, move |_, cell| {
-            optional(cell.unended)
-        }),
-        data("over_range", Unit::Count, |_, cell| {
-            counting(cell.over_range)
-        }),
-        data("rate_is_lower_bound", Unit::Text, |_, cell| {
-            Field::text(cell.rate_is_lower_bound.to_string())
-        }),
-        data("bottleneck", Unit::Text, |_, cell| {
-            Field::text(cell.bottleneck.as_ref().map_or("", |one| one.name.name()))
-        }),
-        data("verdict", Unit::Text, |_, cell| {
-            Field::text(cell.verdict.verdict.name())
-        }),
-    ];
+fn counts(columns: Cells<'_>) -> Cells<'_> {
+    let mut columns = columns
+        .data("completed", Unit::Count, |cell| cell.completed)
+        .data("errors", Unit::Count, |cell| cell.errors)
+        .data("due", Unit::Count, |cell| cell.due)
+        .data("unended", Unit::Count, |cell| cell.unended)
+        .data("over_range", Unit::Count, |cell| cell.over_range)
+        .data("rate_is_lower_bound", Unit::Text, |cell| {
+            cell.rate_is_lower_bound.to_string()
+        })
+        .data("bottleneck", Unit::Text, |cell| {
+            cell.bottleneck.as_ref().map_or("", |one| one.name.name())
+        })
+        .data("verdict", Unit::Text, |cell| cell.verdict.verdict.name());
     for number in Number::ALL {
         let name = format!("verdict_{}", number.name());
-        columns.push(data(&name, Unit::Text, move |_, cell| {
-            Field::text(cell.verdicts.of(number).name())
-        }));
+        columns = columns.data(&name, Unit::Text, |cell| cell.verdicts.of(number).name());
     }
     for outcome in Outcome::ALL {
         let name = format!("outcome_{}", outcome.name());
-        columns.push(data(&name, Unit::Count, move |_, cell| {
-            counting(cell.outcomes.get(outcome.name()).copied().unwrap_or(0))
-        }));
+        columns = columns.data(&name, Unit::Count, |cell| {
+            cell.outcomes.get(outcome.name()).copied().unwrap_or(0)
+        });
     }
-    columns.push(data("checks_not_passed", Unit::Text, |_, cell| {
+    columns = columns.data("checks_not_passed", Unit::Text, |cell| {
         let checks = cell.verdict.checks.iter();
         let bad = checks.filter(|check| check.level > Level::Note);
         let codes: Vec<&str> = bad.map(|check| check.code.name()).collect();
-        Field::text(codes.join(" "))
-    }));
-    columns.extend(MEASURES.map(|measure| {
+        codes.join(" ")
+    });
+    for measure in MEASURES {
         // A number may have fewer rounds than its cell: some are set aside for one number alone.
-        data(
-            &format!("{}_rounds", measure.name()),
-            Unit::Count,
-            move |_, cell| optional(cell.estimate(measure).map(|one| one.n as u64)),
-        )
-    }));
+        let name = format!("{}_rounds", measure.name());
+        columns = columns.data(&name, Unit::Count, |cell| {
+            cell.estimate(measure).map(|one| one.n as f64)
+        });
+    }
     columns
 }
 
-fn counting(n: u64) -> Field {
-    Field::number(Some(n as f64))
-}
-
-/// The column of a measure: its estimate, or at least what it is.
-fn estimate(measure: Metric, title: &str, extent: Extent) -> Drawn {
-    let unit = unit_of(measure);
-    drawn(measure.name(), title, unit, extent, move |_, cell| {
-        let reason = cell.missing.get(&measure).cloned();
-        let weak = cell.verdicts.of(measure.number()) != Verdict::Valid;
+impl Rows<&Cell> {
+    /// The column of a measure: its estimate, or at least what it is.
+    fn estimate(self, measure: Metric, title: &str) -> Self {
         let is_rate = measure == Metric::RatePerS;
-        match (cell.at_least(measure), cell.estimate(measure)) {
-            (Some(bound), _) => Field {
-                bound: Some(">="),
-                reason,
-                weak,
-                ..Field::number(Some(bound))
-            },
-            (None, Some(one)) => Field {
-                bound: (is_rate && cell.rate_is_lower_bound).then_some(">="),
-                weak,
-                ..Field::of(Value::Estimate(*one))
-            },
-            (None, None) => Field {
-                reason,
-                ..Field::default()
-            },
-        }
-    })
-    .with_ends()
+        let column = Column::new(measure.name(), title, unit_of(measure));
+        let columns = self.column(column, |cell| {
+            let reason = cell.missing.get(&measure).cloned();
+            let weak = cell.verdicts.of(measure.number()) != Verdict::Valid;
+            match (cell.at_least(measure), cell.estimate(measure)) {
+                (Some(bound), _) => Field {
+                    bound: Some(">="),
+                    reason,
+                    weak,
+                    ..Field::number(Some(bound))
+                },
+                (None, Some(one)) => Field {
+                    bound: (is_rate && cell.rate_is_lower_bound).then_some(">="),
+                    weak,
+                    ..Field::of(Value::Estimate(*one))
+                },
+                (None, None) => Field {
+                    reason,
+                    ..Field::default()
+                },
+            }
+        });
+        columns.with_ends()
+    }
 }
 
 /// The contender's place in the answer's table of a metric.

@@ -4,9 +4,9 @@ use bakeoff_audit::Level;
 use bakeoff_plan::grouped;
 use bakeoff_stats::Metric;
 
-use super::{Column, Extent, Field, Line, Part, Section, Table, Unit, Value};
+use super::{Extent, Field, Line, Part, Rows, Section, Value};
 use crate::number::plain;
-use crate::view::{Lost, LostCell, Note, Published, PublishedRatio, Report};
+use crate::view::{Lost, LostCell, Note, Published, Report};
 
 /// Cells listed under a note before the rest is only counted.
 const CELLS_PER_NOTE: usize = 3;
@@ -51,68 +51,58 @@ pub(super) fn cautions(report: &Report) -> Option<Section> {
 /// Every pair by every metric that was compared, with what was concluded.
 pub(super) fn comparisons(report: &Report) -> Option<Section> {
     let shown = report.comparisons.iter().filter(|one| one.ratio.is_some());
-    let row = |one: &crate::view::Comparison| {
-        let ratio = Field {
-            bound: one.bound.map(crate::view::sign),
-            ..Field::of(one.ratio.map_or(Value::Nothing, Value::Estimate))
-        };
-        let pair = pair_fields(
-            [&one.workload, &one.load, &one.first, &one.second],
-            one.metric,
-        );
-        [&pair[..], &[ratio, Field::text(one.conclusion.name())]].concat()
-    };
-    let rows: Vec<_> = shown.map(row).collect();
-    let columns = pair_columns(&[("ratio", Unit::Ratio), ("conclusion", Unit::Text)]);
-    (!rows.is_empty()).then(|| {
-        let table = Part::Table(Table::of("comparisons", columns, rows));
-        Section::new("comparisons", "Comparisons", vec![table]).within(Extent::Full)
+    let rows = shown.map(|it| {
+        let names = [&it.workload, &it.load, &it.first, &it.second];
+        ((names, it.metric), it)
+    });
+    let table = pairs("comparisons", rows)
+        .ratio("ratio", "ratio", |(_, it)| Field {
+            bound: it.bound.map(crate::view::sign),
+            ..Field::of(it.ratio.map_or(Value::Nothing, Value::Estimate))
+        })
+        .text("conclusion", "conclusion", |(_, it)| it.conclusion.name());
+    (!table.table.rows.is_empty()).then(|| {
+        let section = Section::new("comparisons", "Comparisons", vec![table.part()]);
+        section.within(Extent::Full)
     })
 }
 
-/// Columns of pairs by metric, with others after them.
-fn pair_columns(others: &[(&str, Unit)]) -> Vec<Column> {
-    let names = ["workload", "load", "pair", "metric"].map(|name| (name, Unit::Text));
-    let all = names.iter().chain(others);
-    all.map(|(name, unit)| Column::new(name, name, *unit).within(Extent::Full))
-        .collect()
-}
+/// Workload, load, first, second and metric of a pair.
+type Pair<'r> = ([&'r String; 4], Metric);
 
-/// The first fields of such a row, of a workload, a load, and the first and second of the pair.
-fn pair_fields([workload, load, first, second]: [&str; 4], metric: Metric) -> [Field; 4] {
-    [
-        Field::text(plain(workload)),
-        Field::text(plain(load)),
-        Field::text(format!("{} / {}", plain(second), plain(first))),
-        Field::text(metric.phrase()),
-    ]
+/// A table of pairs by metric.
+fn pairs<'r, R>(
+    name: &'static str,
+    rows: impl Iterator<Item = (Pair<'r>, R)>,
+) -> Rows<(Pair<'r>, R)> {
+    Rows::new(name, rows)
+        .text("workload", "workload", |((names, _), _)| names[0].clone())
+        .text("load", "load", |((names, _), _)| names[1].clone())
+        .text("pair", "pair", |(([.., first, second], _), _)| {
+            format!("{} / {}", plain(second), plain(first))
+        })
+        .text("metric", "metric", |((_, metric), _)| metric.phrase())
 }
 
 /// What was published of the same comparison, and whether it holds here.
 pub(super) fn published(known: &Published) -> [Section; 2] {
-    let columns = pair_columns(&[
-        ("published", Unit::Ratio),
-        ("here", Unit::Ratio),
-        ("answer", Unit::Text),
-        ("this record says", Unit::Text),
-    ]);
-    let row = |one: &PublishedRatio| {
-        let pair = pair_fields(
-            [&one.workload, &one.load, &one.first, &one.second],
-            one.metric,
-        );
-        let here = one.here.map_or(Value::Nothing, Value::Estimate);
-        let values = [Value::Number(one.published), here].map(Field::of);
-        let answer = [one.holds.text(), &one.says].map(Field::text);
-        [&pair[..], &values, &answer].concat()
-    };
-    let rows = known.ratios.iter().map(row).collect();
-    let table = Part::Table(Table::of("published-ratios", columns, rows));
+    let rows = known.ratios.iter().map(|it| {
+        let names = [&it.workload, &it.load, &it.first, &it.second];
+        ((names, it.metric), it)
+    });
+    let table = pairs("published-ratios", rows)
+        .ratio("published", "published", |(_, it)| it.published)
+        .ratio("here", "here", |(_, it)| {
+            Field::of(it.here.map_or(Value::Nothing, Value::Estimate))
+        })
+        .text("answer", "answer", |(_, it)| it.holds.text())
+        .text("this record says", "this record says", |(_, it)| it.says.as_str());
     let line = format!("{} {}", known.title, known.summary());
     let lines = vec![Part::Lines(vec![Line::new(line)])];
+    let ratios = Section::new("published-ratios", "Published ratios", vec![table.part()]);
     [
         Section::new("published", "Beside what was published", lines),
-        Section::new("published-ratios", "Published ratios", vec![table]).within(Extent::Full),
+        ratios.within(Extent::Full),
     ]
 }
 
