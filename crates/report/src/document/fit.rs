@@ -1,6 +1,7 @@
 //! The last step of drawing: every text of a document, made fit for a terminal.
 //!
-//! Most of them are already, where they are drawn. This is for the one that is forgotten.
+//! Fields of tables are made so here alone. Most lines are so already, where they are drawn, and
+//! this is for the one that is forgotten.
 
 use super::{Document, Field, Figure, Part, Table, Value};
 use crate::number::plain;
