@@ -39,7 +39,8 @@ pub(crate) struct DoneFlags {
           default_value = "none,reload")]
     pub(crate) actions: Vec<Action>,
     /// Command for a shell that does it, in place of what the server's folder says. It has the
-    /// server's process in BAKEOFF_PID and its port in PORT
+    /// server's process in BAKEOFF_PID, its port in PORT, and the configuration file that it reads
+    /// in BAKEOFF_CONFIG
     #[arg(long, value_name = "COMMAND")]
     pub(crate) with: Option<String>,
     /// Times that it is done in a trial

@@ -101,7 +101,8 @@ pub(crate) struct ContenderTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limits: Option<LimitsTable>,
     /// A command for a shell that carries out a change, in place of what the server's folder says.
-    /// It has the server's process in `BAKEOFF_PID` and its port in `PORT`.
+    /// It has the server's process in `BAKEOFF_PID`, its port in `PORT`, and the configuration file
+    /// that it reads in `BAKEOFF_CONFIG`.
     #[schemars(extend("examples" = ["nginx -s reload"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) change: Option<String>,

@@ -3,7 +3,9 @@
 //! The operands are those of a race; what is made of them is a plan of rounds in whose loads
 //! something is done, and it is carried out, recorded and continued like any other.
 
-use bakeoff_plan::{Action, Actions, Load, LoadModel, Overrides, Plan, RoundsAsked};
+use bakeoff_plan::{
+    Action, Actions, Contender, Load, LoadModel, Overrides, Plan, RoundsAsked, ServerChoice,
+};
 
 use super::made::Kind;
 use super::{made, race};
@@ -54,6 +56,13 @@ fn plan(flags: &ChangeFlags, library: &Folder) -> anyhow::Result<Plan> {
         made::names(&plan)
     );
     for contender in &mut plan.contenders {
+        if let Some(command) = done.with.as_ref().filter(|it| misses(contender, it)) {
+            anyhow::bail!(
+                "--with `{command}` acts on a server that this machine runs, and not on {}, which \
+                 bakeoff starts: write `kill -HUP $BAKEOFF_PID`, with the signal that it takes",
+                contender.name
+            );
+        }
         contender.action_command.clone_from(&done.with);
     }
     let streams = plan.loads.first().map_or(1, |load| load.streams);
@@ -63,6 +72,21 @@ fn plan(flags: &ChangeFlags, library: &Folder) -> anyhow::Result<Plan> {
     };
     plan.loads = done.actions.iter().map(load).collect();
     race::checked(&plan, &plan.name, library)
+}
+
+/// Programs that act on a server that the system runs.
+const SERVICES: [&str; 4] = ["systemctl", "service", "apachectl", "apache2ctl"];
+
+/// Whether a command is about a server that the system runs, and not the one of a trial.
+fn misses(contender: &Contender, command: &str) -> bool {
+    let says = |wanted: &str| {
+        let mut words = command.split_whitespace();
+        words.any(|word| word.rsplit('/').next() == Some(wanted))
+    };
+    // Where `nginx -s` gets another file of the process, it may be the right one.
+    let is_by_file = says("nginx") && says("-s") && !command.contains("pid");
+    matches!(contender.server, ServerChoice::Program { .. })
+        && (is_by_file || SERVICES.iter().any(|program| says(program)))
 }
 
 fn load(done: &DoneFlags, action: Action) -> Load {
@@ -81,5 +105,46 @@ fn load(done: &DoneFlags, action: Action) -> Load {
         warmup_s: done.warmup.as_secs_f64(),
         timeout_s: done.timeout.as_secs_f64(),
         ..Load::new(model, actions.window().as_secs_f64()).with_actions(actions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::flags::{Command, Flags, MeasureCommand};
+
+    #[track_caller]
+    fn check(contender: &str, command: &str, is_refused: bool) {
+        let flags = Flags::try_parse_from(["bakeoff", "change", contender, "--with", command]);
+        let Command::Measure(MeasureCommand::Change(flags)) = flags.unwrap().command else {
+            panic!("the command is a change");
+        };
+        let plan = plan(&flags, &Folder::new(None).unwrap());
+        let refused = plan.err().map(|error| error.to_string());
+        let says = refused
+            .as_ref()
+            .is_some_and(|it| it.contains("kill -HUP $BAKEOFF_PID"));
+        assert_eq!(says, is_refused, "{command}: {refused:?}");
+    }
+
+    #[test]
+    fn a_command_about_another_server_than_the_trials_is_refused() {
+        for command in [
+            "nginx -s reload",
+            "sudo systemctl reload nginx",
+            "/usr/sbin/nginx -s quit",
+        ] {
+            check("nginx", command, true);
+            check("http://127.0.0.1:1/", command, false);
+        }
+        for command in [
+            "kill -HUP $BAKEOFF_PID",
+            "nginx -s reload -g 'pid a.pid;'",
+            "./reload.sh",
+        ] {
+            check("nginx", command, false);
+        }
     }
 }

@@ -50,7 +50,7 @@ fn edited(
         ("key", "/t/trial/tls/key.pem"),
         ("certificate_and_key", "/t/trial/tls/both.pem"),
     ];
-    for name in ["shows_certificate", "sends_proxy"] {
+    for name in ["action", "shows_certificate", "sends_proxy"] {
         variables.set(name, false);
     }
     for (name, value) in usual.iter().chain(own) {
