@@ -8,10 +8,10 @@ use crate::support::servers::{are_installed, on_path};
 use crate::support::{alone, certificates, pass_over};
 
 /// A server that closes five idle connections at SIGHUP, then answers nobody for 120 ms, and then
-/// drops the next seven requests of connections that have carried others. It writes a line of what
-/// it did after each of these.
+/// drops the next seven requests of connections that have carried others: over HTTP/2 their streams
+/// alone. It writes a line of what it did after each of these.
 const SERVER: &str = r#"
-import json, os, signal, socket, ssl, sys, threading, time
+import json, os, signal, socket, ssl, struct, sys, threading, time
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nfine\n"
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
@@ -27,26 +27,22 @@ class Connection:
     def serve(self):
         global left
         try:
-            stream = tls.wrap_socket(self.raw, server_side=True) if tls else self.raw
-            self.raw = stream
-            while True:
-                asked = b""
-                while b"\r\n\r\n" not in asked:
-                    part = stream.recv(65536)
-                    if not part:
-                        return
-                    asked += part
+            self.raw = tls.wrap_socket(self.raw, server_side=True) if tls else self.raw
+            for answer, reset in h2(self.raw) if is_h2 else h1(self.raw):
                 with lock:
                     if self.closed:
                         return
                     if left > 0 and self.carried > 0:
                         left -= 1
                         did["lost"] += 1
-                        did["closed"] += 1
+                        did["closed"] += not is_h2
                         if left == 0:
                             note()
-                        return
-                    stream.sendall(OK)
+                        if not is_h2:
+                            return
+                        self.raw.sendall(reset)
+                        continue
+                    self.raw.sendall(answer)
                     self.carried += 1
                     self.answered = time.monotonic()
         except OSError:
@@ -55,6 +51,35 @@ class Connection:
             with lock:
                 connections.discard(self)
             self.raw.close()
+
+def h1(stream):
+    """For each request its answer; without one the connection ends."""
+    while True:
+        asked = b""
+        while b"\r\n\r\n" not in asked:
+            part = stream.recv(65536)
+            if not part:
+                return
+            asked += part
+        yield OK, None
+
+def frame(kind, flags, number, payload):
+    return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, number) + payload
+
+def h2(stream):
+    """For each request its answer, and what resets its stream instead."""
+    received = stream.makefile("rb")
+    received.read(24)
+    stream.sendall(frame(4, 0, 0, b""))
+    while len(head := received.read(9)) == 9:
+        payload = received.read(int.from_bytes(head[:3], "big"))
+        kind, flags, number = struct.unpack(">BBI", head[3:])
+        if kind in (4, 6) and flags == 0:
+            with lock:
+                stream.sendall(frame(kind, 1, 0, payload if kind == 6 else b""))
+        if kind == 1:
+            answer = frame(1, 4, number, b"\x88") + frame(0, 1, number, b"fine\n")
+            yield answer, frame(3, 0, number, struct.pack(">I", 2))
 
 def note():
     with open("did.jsonl", "a") as file:
@@ -70,6 +95,8 @@ def act():
         did = {"lost": 0, "closed": 0}
         for one in idle[:5]:
             one.closed = True
+            if is_h2 and not tls:
+                one.raw.sendall(frame(7, 0, 0, struct.pack(">II", 2**31 - 1, 0)))
             socket.socket.shutdown(one.raw, socket.SHUT_RDWR)
             did["closed"] += 1
         time.sleep(0.12)
@@ -84,10 +111,12 @@ def accept():
             connections.add(one)
         threading.Thread(target=one.serve, daemon=True).start()
 
+is_h2 = "h2" in sys.argv
 tls = None
-if sys.argv[1:] == ["tls"]:
+if "tls" in sys.argv:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain("tls/server.pem", "tls/server.key")
+    tls.set_alpn_protocols(["h2" if is_h2 else "http/1.1"])
 listener = socket.socket()
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 listener.bind(("127.0.0.1", int(os.environ["PORT"])))
@@ -169,16 +198,32 @@ fn what_clients_noticed_is_what_the_server_did_over_tls() {
     check("h1-tls", "tls");
 }
 
-/// Three times of an action to a real nginx, none of which fails.
-fn nginx(action: &str) -> Option<Vec<Value>> {
+#[test]
+fn what_clients_noticed_is_what_the_server_did_to_streams() {
+    check("h2c", "h2");
+}
+
+#[test]
+fn what_clients_noticed_is_what_the_server_did_to_streams_over_tls() {
+    check("h2", "tls h2");
+}
+
+/// Each time the new configuration answered.
+fn check_taken_up(actions: &[Value]) {
+    let first = |it: &Value| it["taken_up"]["first_new_s"].as_f64();
+    assert!(actions.iter().all(|it| first(it).is_some()), "{actions:?}");
+}
+
+/// Three times of an action to a real server, none of which fails.
+fn real(server: &str, protocol: &str, action: &str) -> Option<Vec<Value>> {
     let scene = Scene::new();
-    if !are_installed(&scene, &["nginx"]) {
-        pass_over("nginx is not installed");
+    if !are_installed(&scene, &[server]) {
+        pass_over(&format!("{server} is not installed"));
         return None;
     }
-    let contender = "[[contender]]\nname = \"nginx\"\nserver = \"nginx\"\n";
-    let plan = plan("h1", contender, action);
-    let plan = plan.replace("\"one\"]", "\"html-small\"]");
+    let contender = format!("[[contender]]\nname = \"{server}\"\nserver = \"{server}\"\n");
+    let plan = plan(protocol, &contender, action);
+    let plan = plan.replace("\"one\"]", "\"synthetic\"]");
     let plan = plan.replace("[[workload]]\nname = \"one\"\npath = \"/\"\n", "");
     scene.write("plan.toml", &plan);
     scene.run(&["run", "./plan.toml", "--out", "record"]);
@@ -194,19 +239,34 @@ fn nginx(action: &str) -> Option<Vec<Value>> {
 #[test]
 fn a_real_server_is_reloaded_and_upgraded_and_answers_with_other_processes() {
     for action in ["reload", "upgrade"] {
-        let Some(actions) = nginx(action) else { return };
+        let Some(actions) = real("nginx", "h1", action) else {
+            return;
+        };
         // Its workers end, and the connections that they kept with them; on a busy machine not
         // always before the next action.
         assert!(
             actions.iter().any(|it| it["closed"].as_u64() > Some(0)),
             "{actions:?}"
         );
+        check_taken_up(&actions);
+    }
+}
+
+#[test]
+fn another_certificate_is_taken_up() {
+    for (server, protocol) in [("nginx", "h2"), ("haproxy", "h1-tls")] {
+        let Some(actions) = real(server, protocol, "certificate") else {
+            continue;
+        };
+        check_taken_up(&actions);
     }
 }
 
 #[test]
 fn nothing_closes_no_connection() {
-    let Some(actions) = nginx("none") else { return };
+    let Some(actions) = real("nginx", "h1", "none") else {
+        return;
+    };
     assert!(
         actions.iter().all(|it| it["closed"] == 0 && lost(it) == 0),
         "{actions:?}"

@@ -59,6 +59,8 @@ pub struct Cost {
     pub lost_share: Option<Share>,
     /// The same by where they were and how they ended.
     pub lost_by: Vec<Lost>,
+    /// The last line about a failure that the server wrote after the first action that lost any.
+    pub said: Option<String>,
     /// The same for each action.
     pub lost_each: Option<Each>,
     /// Kept connections that the server closed, for each action.
@@ -178,6 +180,11 @@ pub enum Doubt {
         lost: u64,
         /// Of so many.
         due: u64,
+    },
+    /// The new configuration gave no answer.
+    NotTakenUp {
+        /// After so many actions.
+        actions: u64,
     },
     /// Requests got lost before the actions.
     LostBefore {
@@ -357,7 +364,13 @@ impl<'r> Judged<'r> {
             rounds: self.engine.len(),
             check: check.clone(),
         });
+        let is_missing = |(_, done): &(u32, &ActionDone)| {
+            let taken_up = done.taken_up.filter(|_| done.failed.is_none());
+            taken_up.is_some_and(|it| it.first_new_s.is_none())
+        };
+        let missing = self.actions().filter(is_missing).count() as u64;
         [
+            (missing > 0).then_some(Doubt::NotTakenUp { actions: missing }),
             (before > 0).then_some(Doubt::LostBefore { requests: before }),
             (unsent > 0).then_some(Doubt::Unsent { requests: unsent }),
             engine,
@@ -380,6 +393,7 @@ impl<'r> Judged<'r> {
         let over = |value: fn(&ActionDone) -> Option<f64>| {
             Spread::of_times(done().filter_map(|(_, one)| value(one)).collect())
         };
+        let said = done().find_map(|(_, one)| one.said.clone().filter(|_| lost_after(one) > 0));
         let due = done().map(|(_, one)| one.due).sum();
         let lost = done().map(|(_, one)| lost_after(one)).sum();
         Cost {
@@ -405,6 +419,7 @@ impl<'r> Judged<'r> {
                     .filter(|it| is_after(it))
                     .copied(),
             ),
+            said,
             lost_each: each(lost_after),
             closed_each: each(|one| one.closed),
             closed_before_each: each(|one| one.closed_before),

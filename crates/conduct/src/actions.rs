@@ -3,6 +3,7 @@
 //!
 //! It does not know how an action is carried out: the contestant does.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use bakeoff_load::{Logged, Noted};
@@ -18,6 +19,21 @@ use crate::site::{Ask, Staged};
 pub(crate) const NOTES_MAX: usize = 2_000_000;
 /// Requests come by chance; this many more than expected never do.
 const NOTES_MORE: (f64, f64) = (1.2, 1_000.0);
+/// So long before an action what it is about is made: a key may take a while.
+const READY_BEFORE: Duration = Duration::from_millis(250);
+/// Words of lines in which a server says that something went wrong.
+const OF_FAILURE: [&str; 8] = [
+    "alert",
+    "crit",
+    "emerg",
+    "error",
+    "fail",
+    "panic",
+    "refused",
+    "timed out",
+];
+/// Characters of such a line that are kept.
+const LINE_MAX: usize = 300;
 /// How far before and after an action latencies are compared, nanoseconds.
 const NEAR_NS: i64 = 1_000_000_000;
 
@@ -36,6 +52,10 @@ pub(crate) fn notes_of(load: &Load) -> Option<usize> {
 pub(crate) struct Acting {
     actions: Actions,
     carried: Vec<Carried>,
+    /// What came of making ready for the next one, once that was tried.
+    ready: Option<Result<(), String>>,
+    /// The end of the server's output before the next one.
+    output: String,
 }
 
 /// An action that was due.
@@ -47,6 +67,8 @@ pub(crate) struct Carried {
     /// Why it could not be carried out.
     pub(crate) failed: Option<String>,
     pub(crate) taken_up: Option<TakenUp>,
+    /// The last line about a failure that the server wrote since.
+    pub(crate) said: Option<String>,
 }
 
 impl Acting {
@@ -54,35 +76,71 @@ impl Acting {
         Self {
             actions,
             carried: Vec::new(),
+            ready: None,
+            output: String::new(),
         }
     }
 
-    /// When the next action is due in a window that began at `start`.
+    /// When there is something to do next in a window that began at `start`.
     pub(crate) fn next(&self, start: Instant) -> Option<Instant> {
+        let due = self.due(start)?;
+        Some(match self.ready {
+            None => due - READY_BEFORE,
+            Some(_) => due,
+        })
+    }
+
+    /// When the next action is due.
+    fn due(&self, start: Instant) -> Option<Instant> {
         let due = self.actions.due().nth(self.carried.len())?;
         Some(start + due)
     }
 
-    /// Carries out the action that is due, if one is.
+    /// Makes ready for the next action, and carries it out, if it is time for that.
     pub(crate) fn act(&mut self, start: Instant, clock: &Clock, contestant: &mut dyn Staged) {
-        let Some(due) = self.next(start).filter(|due| *due <= clock.now()) else {
+        let is_time = |at: Option<Instant>| at.is_some_and(|at| at <= clock.now());
+        if self.ready.is_none() && is_time(self.next(start)) {
+            self.note_what_followed(contestant);
+            self.ready = Some(match self.actions.action {
+                Action::None => Ok(()),
+                action => contestant.have(Ask::MakeReady(action)),
+            });
+        }
+        let Some(due) = self.due(start).filter(|due| is_time(Some(*due))) else {
             return;
         };
+        let ready = self.ready.take().unwrap_or(Ok(()));
         let began = clock.now();
         let done = if began >= due + self.actions.every / 2 {
             Err("begin it in time: the one before it took longer than the gap between two".into())
         } else {
-            match self.actions.action {
+            ready.and_then(|()| match self.actions.action {
                 Action::None => Ok(()),
                 action => contestant.have(Ask::Act(action)),
-            }
+            })
         };
         self.carried.push(Carried {
             at_ns: nanos(began.saturating_duration_since(start)),
             took: clock.now().duration_since(began),
             failed: done.err().map(|cause| format!("failed to {cause}")),
             taken_up: None,
+            said: None,
         });
+    }
+
+    /// Notes when what the last one was about was taken up, and what the server said since.
+    pub(crate) fn note_what_followed(&mut self, contestant: &mut dyn Staged) {
+        if self.actions.action == Action::None {
+            return;
+        }
+        let output = contestant.log_tail();
+        if let Some(last) = self.carried.last_mut() {
+            last.said = of_failure(&self.output, &output);
+            if self.actions.action.is_of_configuration() {
+                last.taken_up = contestant.taken_up();
+            }
+        }
+        self.output = output;
     }
 
     /// Why none of them could be carried out, if so.
@@ -124,6 +182,7 @@ pub(crate) fn reduce(actions: &Actions, carried: &[Carried], noted: &Noted) -> V
             took_s: carried.took.as_secs_f64(),
             failed: carried.failed.clone(),
             taken_up: carried.taken_up,
+            said: carried.said.clone(),
             lost: stretch.lost(),
             due: requests.len() as u64,
             closed: closed(noted, stretch.at, stretch.to),
@@ -234,6 +293,18 @@ impl Stretch<'_> {
         }
         parts
     }
+}
+
+/// The last line about a failure in the end of an output that was not in an earlier end of it.
+fn of_failure(before: &str, now: &str) -> Option<String> {
+    let is_of_failure = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        OF_FAILURE.iter().any(|word| line.contains(word))
+    };
+    let known: HashSet<&str> = before.lines().collect();
+    let mut lines = now.lines().rev().filter(|line| !known.contains(line));
+    let line = lines.find(is_of_failure)?;
+    Some(line.trim().chars().take(LINE_MAX).collect())
 }
 
 /// Connections that the server closed from one time to another.

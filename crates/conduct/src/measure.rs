@@ -296,6 +296,9 @@ impl Watch {
         if !self.is_end_noted {
             self.end(contestant);
         }
+        if let Some(acting) = &mut self.acting {
+            acting.note_what_followed(contestant);
+        }
         // Without what has ended since the last time, no sum of these events would be right.
         self.show_live(on_event);
     }

@@ -12,8 +12,8 @@ use bakeoff_origin::Counts;
 use bakeoff_plan::{Action, Contender, Plan, Protocol, Request, Workload};
 use bakeoff_probe::Network;
 use bakeoff_record::{
-    GrownFile, Hosts, LostHost, Pinned, ServerFacts, Step, StopFacts, TrialEnd, TrialRecord, Usage,
-    When, Work,
+    GrownFile, Hosts, LostHost, Pinned, ServerFacts, Step, StopFacts, TakenUp, TrialEnd,
+    TrialRecord, Usage, When, Work,
 };
 use bakeoff_stage::{Fetched, Running};
 use serde::{Deserialize, Serialize};
@@ -184,8 +184,12 @@ pub enum Ask {
     NoteEdge(Edge),
     /// Whether this can be done to it.
     MayAct(Action),
+    /// To make what it takes up by this.
+    MakeReady(Action),
     /// To do this to it.
     Act(Action),
+    /// When it has taken up what was made last.
+    TakenUp,
 }
 
 /// What came of it.
@@ -204,6 +208,8 @@ pub enum Answer {
     Grown(Vec<GrownFile>),
     /// The end of an output.
     LogTail(String),
+    /// When something was taken up; `None` where its answers do not say.
+    TakenUp(Option<TakenUp>),
     /// Counts; `None` where there is no upstream or it does not say.
     OriginCounts(Option<Box<Counts>>),
     /// It cannot be, as text that follows "failed to".
@@ -361,6 +367,14 @@ impl dyn Staged + '_ {
     pub(crate) fn origin_counts(&mut self) -> Option<Counts> {
         match self.ask(Ask::OriginCounts) {
             Answer::OriginCounts(counts) => counts.map(|counts| *counts),
+            _ => None,
+        }
+    }
+
+    /// When it has taken up what was made for an action; `None` where its answers do not say.
+    pub(crate) fn taken_up(&mut self) -> Option<TakenUp> {
+        match self.ask(Ask::TakenUp) {
+            Answer::TakenUp(taken_up) => taken_up,
             _ => None,
         }
     }

@@ -37,6 +37,11 @@ crate::named! {
 }
 
 impl Action {
+    /// Whether the server takes up something new by it.
+    pub fn is_of_configuration(self) -> bool {
+        matches!(self, Self::Reload | Self::Upgrade | Self::Certificate)
+    }
+
     /// Whether it is done to the upstream, which only a proxied workload has.
     pub fn is_of_upstream(self) -> bool {
         matches!(self, Self::UpstreamRestart | Self::UpstreamSlow)

@@ -27,6 +27,9 @@ pub struct ActionDone {
     /// When the new configuration answered, where it differs from the old one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_up: Option<TakenUp>,
+    /// The last line about a failure that the server wrote from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
     /// Requests that did not come out `ok`, by how they ended and where they were.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<Lost>,

@@ -4,8 +4,6 @@
 //! process; a server's key is written into its trial's folder, for its owner alone, and goes with
 //! it. Nothing is installed in the system: clients that have to trust the authority get its file.
 
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -17,6 +15,7 @@ use rcgen::{
 };
 
 use crate::error::{Cause, StageError};
+use crate::files;
 use crate::listening::Listening;
 use crate::trial_folder::make_folder;
 
@@ -177,9 +176,7 @@ impl std::fmt::Debug for State {
 
 /// Writes a file that only its owner can read, from its first byte on.
 fn write(path: &Path, text: &str) -> Result<(), StageError> {
-    let mut options = std::fs::OpenOptions::new();
-    let file = options.write(true).create_new(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
+    files::replace(path, text.as_bytes(), files::FOR_OWNER)
         .map_err(|cause| StageError::file(Step::Prepare, path, cause))
 }
 
@@ -216,5 +213,19 @@ mod tests {
             read(&files.authority),
             "another campaign"
         );
+    }
+
+    #[test]
+    fn another_one_takes_the_place_of_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let certificates = Certificates::of(&Listening::default());
+        let kind = CertificateKey::EcdsaP256;
+        let files = certificates.write(kind, folder.path()).unwrap();
+        let read = || [&files.certificate, &files.key].map(|it| std::fs::read(it).unwrap());
+        let first = read();
+        let authority = std::fs::read(&files.authority).unwrap();
+        certificates.renew(kind, folder.path()).unwrap();
+        assert!(read().iter().zip(&first).all(|(now, before)| now != before));
+        assert_eq!(std::fs::read(&files.authority).unwrap(), authority);
     }
 }

@@ -16,6 +16,9 @@ pub(crate) struct Way {
     pub(crate) after: Option<String>,
     /// A command like that of `start`.
     pub(crate) command: Option<Vec<String>>,
+    /// Whether the server takes up its configuration by itself, as soon as it is written.
+    #[serde(default)]
+    pub(crate) watched: bool,
     /// Whether only a server that was started for it can do it, by the variable `action`.
     #[serde(default, rename = "own-start")]
     pub(crate) own_start: bool,
@@ -38,13 +41,14 @@ impl Way {
         let given = [
             self.signal.is_some(),
             self.command.as_ref().is_some_and(|words| !words.is_empty()),
+            self.watched,
             self.unsupported.is_some(),
         ];
         let given = given.iter().filter(|it| **it).count();
         if given != 1 || (self.after.is_some() && self.signal.is_none()) {
             return Err(format!(
-                "`change.{name}` needs one of `signal`, with or without `then`, `command` and \
-                 `unsupported`"
+                "`change.{name}` needs one of `signal`, with or without `then`, `command`, \
+                 `watched = true` and `unsupported`"
             ));
         }
         for signal in self.signal.iter().chain(&self.after) {

@@ -22,9 +22,11 @@ use crate::log::{self, Log};
 use crate::trial_folder::TrialFolder;
 
 mod changing;
+mod taken_up;
 
 pub use changing::Changing;
 pub(crate) use changing::{CommandSurroundings, Renewal, Ways};
+pub(crate) use taken_up::Numbered;
 
 /// A few requests outside the window may take this long, all together.
 const OBSERVE_LIMIT: Duration = Duration::from_secs(10);

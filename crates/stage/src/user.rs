@@ -379,6 +379,14 @@ fn entry_name(path: &Path) -> &str {
     name.unwrap_or_default()
 }
 
+/// Hands one file over that was made anew.
+pub(crate) fn hand_over_file(path: &Path, user: Option<&User>) -> io::Result<()> {
+    match rustix::process::geteuid().is_root() {
+        true => give(path, user),
+        false => Ok(()),
+    }
+}
+
 /// Gives one file or folder; a link itself, never what it leads to.
 fn give(path: &Path, user: Option<&User>) -> io::Result<()> {
     if let Some(user) = user {

@@ -108,6 +108,7 @@ fn quiet(action: Action, at_s: f64) -> ActionDone {
         took_s: if action == Action::None { 0.0 } else { 0.0021 },
         failed: None,
         taken_up: None,
+        said: None,
         lost: Vec::new(),
         due: RATE,
         closed: 0,
@@ -169,6 +170,7 @@ fn paused(at_s: f64) -> ActionDone {
             lost(LostAt::InFlight, Outcome::Reset, 2),
             lost(LostAt::New, Outcome::Refused, 5),
         ],
+        said: Some("10:00:01 [error] worker 7 failed to drain".to_owned()),
         closed: 5,
         gap: Some(Gap {
             from_s: 0.0003,

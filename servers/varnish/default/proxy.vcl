@@ -15,3 +15,10 @@ sub vcl_recv {
 {% endif %}
     return (pass);
 }
+{% if action %}
+
+# Set by bakeoff for a trial: which configuration this is.
+sub vcl_deliver {
+    set resp.http.X-Bakeoff-Change = "0";
+}
+{% endif %}

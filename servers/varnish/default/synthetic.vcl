@@ -11,6 +11,10 @@ sub vcl_recv {
 
 sub vcl_synth {
     set resp.http.Content-Type = "text/plain";
+{% if action %}
+    # Set by bakeoff for a trial: which configuration this is.
+    set resp.http.X-Bakeoff-Change = "0";
+{% endif %}
     set resp.body = "Hello, world!";
     return (deliver);
 }

@@ -17,6 +17,8 @@ use crate::subject::{COUNTED_ASIDE, Subject};
 const LOOKS_MIN: usize = 100;
 /// The same where it hardly changes, because each client always has a request.
 const LOOKS_OF_CLIENTS_MIN: usize = 20;
+/// Why counts of a server or an upstream are held against nothing.
+const ASKED_ASIDE: &str = "bakeoff also asked which configuration answers";
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(counts(subject));
@@ -276,10 +278,19 @@ fn seconds(histogram: &Histogram) -> f64 {
     histogram.mean().unwrap_or(0.0) * histogram.count() as f64 / 1e9
 }
 
+/// Whether bakeoff asked in the window which configuration answers.
+fn is_asked_aside(subject: &Subject<'_>) -> bool {
+    let mut actions = subject.trial.actions.iter();
+    actions.any(|one| one.taken_up.is_some())
+}
+
 /// A plain proxy asks its upstream once for each request. What was in flight at either edge of the
 /// window may be counted on one side only, and so may what came while the upstream's counts were
 /// being read: on a full processor it reports them late.
 fn origin_asked(subject: &Subject<'_>) -> Check {
+    if is_asked_aside(subject) {
+        return Check::not_run(Code::OriginAsked, ASKED_ASIDE);
+    }
     let Some(origin) = &subject.trial.origin else {
         let text = match subject.proxied {
             None => "the plan does not know the workload, so neither whether an upstream answers",
@@ -349,6 +360,9 @@ fn ended_aside(result: &LoadResult, counters: &ServerCounters) -> f64 {
 /// somebody else connected as well.
 fn server_counted(subject: &Subject<'_>) -> Option<Check> {
     let counters = subject.trial.usage.server_counters.as_ref()?;
+    if is_asked_aside(subject) {
+        return Some(Check::not_run(Code::ServerCounted, ASKED_ASIDE));
+    }
     let Some(theirs) = counters.requests() else {
         let text = "the server's own count of requests began anew or is not known";
         return Some(Check::not_run(Code::ServerCounted, text));

@@ -20,6 +20,7 @@ fn carried(at_ms: i64) -> Carried {
         took: Duration::from_millis(2),
         failed: None,
         taken_up: None,
+        said: None,
     }
 }
 
@@ -50,6 +51,22 @@ fn check(requests: Vec<Logged>, closed_ms: &[u64]) -> [ActionDone; 2] {
     };
     let done = reduce(&actions(), &[carried(1_000), carried(3_000)], &noted);
     done.try_into().expect("two actions")
+}
+
+#[test]
+fn what_a_server_says_of_a_failure_is_kept() {
+    let said = |before, now| of_failure(before, now);
+    let old = "a [error] 1\nb";
+    assert_eq!(said("", old).as_deref(), Some("a [error] 1"));
+    assert_eq!(said(old, old), None);
+    assert_eq!(
+        said(old, "a [error] 1\nb\nc: bind() FAILED\nd"),
+        Some("c: bind() FAILED".into())
+    );
+    assert_eq!(
+        said("", &"fail".repeat(1_000)).map(|it| it.len()),
+        Some(LINE_MAX)
+    );
 }
 
 #[test]

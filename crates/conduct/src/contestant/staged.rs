@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_probe::{Probe, ProbeOptions, TreeSource, within};
 use bakeoff_record::{Role, StopFacts, TrialEnd, Usage};
-use bakeoff_stage::{Root, Running};
+use bakeoff_stage::{Changing, Root, Running};
 
 use super::Contestant;
 use crate::counters::OwnCounters;
@@ -69,7 +69,9 @@ impl Staged for Contestant {
                 Answer::Done
             }
             Ask::MayAct(action) => Answer::of(self.may_act(action)),
+            Ask::MakeReady(action) => Answer::of(Changing::of(&mut self.server).make_ready(action)),
             Ask::Act(action) => Answer::of(self.act(action)),
+            Ask::TakenUp => Answer::TakenUp(Changing::of(&mut self.server).taken_up()),
         }
     }
 

@@ -126,9 +126,12 @@ impl Staged for Contestant {
                 Answer::of(self.server.change.unsupported.clone().map_or(Ok(()), Err))
             }
             Ask::Act(_) => Answer::of(self.server.change.fails.clone().map_or(Ok(()), Err)),
-            Ask::NoteWritten | Ask::Behave { .. } | Ask::Sample { .. } | Ask::NoteEdge(_) => {
-                Answer::Done
-            }
+            Ask::TakenUp => Answer::TakenUp(None),
+            Ask::MakeReady(_)
+            | Ask::NoteWritten
+            | Ask::Behave { .. }
+            | Ask::Sample { .. }
+            | Ask::NoteEdge(_) => Answer::Done,
         }
     }
 

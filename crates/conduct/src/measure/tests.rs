@@ -75,7 +75,8 @@ impl Staged for Scripted {
             Ask::Sample { network } => self.asked.push(format!("sample {network}")),
             Ask::NoteEdge(edge) => self.asked.push(format!("{edge:?}")),
             Ask::Act(action) => self.asked.push(action.name().to_owned()),
-            Ask::NoteWritten | Ask::Behave { .. } | Ask::MayAct(_) => {}
+            Ask::TakenUp => return Answer::TakenUp(None),
+            Ask::NoteWritten | Ask::Behave { .. } | Ask::MayAct(_) | Ask::MakeReady(_) => {}
         }
         Answer::Done
     }

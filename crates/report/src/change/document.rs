@@ -112,7 +112,13 @@ fn row(cost: &Cost) -> Vec<Field> {
         ]
     };
     let ns = |value: Option<f64>, unit: f64| value.map(|value| value * unit);
-    let unseen = "new and old answers look the same";
+    let unseen = match cost.action.is_of_configuration() {
+        true => {
+            "no answer says which configuration it is of: only bakeoff's own templates have a \
+                 header for it, where the server can set one"
+        }
+        false => "it has no new configuration",
+    };
     let around = |around: Option<Around>, value: fn(Around) -> f64| {
         known(around.map(value), "nobody watched its processes")
     };
@@ -142,7 +148,13 @@ fn row(cost: &Cost) -> Vec<Field> {
             ns(cost.first_new_s.and_then(|it| it.median), NS_PER_S),
             unseen,
         ),
-        known(ns(cost.last_old_s.and_then(|it| it.high), NS_PER_S), unseen),
+        known(
+            ns(cost.last_old_s.and_then(|it| it.high), NS_PER_S),
+            match cost.first_new_s {
+                Some(_) => "it gave no answer after the action",
+                None => unseen,
+            },
+        ),
         known(ns(took_s, NS_PER_S), "nothing was done"),
         around(cost.processes, |it| it.before),
         around(cost.processes, |it| it.peak),
@@ -161,8 +173,12 @@ fn lost(costs: &[Cost]) -> Vec<Line> {
             format!("{} {place} ({outcome})", counted(it.requests, "request"))
         });
         let by: Vec<String> = by.collect();
+        let said = cost.said.as_deref();
+        let said = said.map_or(String::new(), |line| {
+            format!("; the server wrote: {}", plain(line))
+        });
         Line::new(format!(
-            "{}: {}",
+            "{}: {}{said}",
             sentence::named(cost, costs),
             by.join(", ")
         ))

@@ -335,8 +335,10 @@ fn of_trial(trial: &mut TrialRecord, see: &mut See<'_>) {
         work,
     } = trial;
     see(Field::Name, contender);
-    let failed = actions.iter_mut().filter_map(|it| it.failed.as_mut());
-    failed.for_each(|it| see(Field::Prose, it));
+    let said = actions
+        .iter_mut()
+        .flat_map(|it| it.failed.iter_mut().chain(&mut it.said));
+    said.for_each(|it| see(Field::Prose, it));
     see(Field::Name, workload);
     of_end(end, see);
     server.iter_mut().for_each(|it| of_server(it, see));

@@ -31,10 +31,11 @@ fn one(cost: &Cost, costs: &[Cost]) -> (Tone, String) {
         format!("; {} kept connections closed in each", range(each))
     });
     let gap = gap(cost, costs).unwrap_or_default();
+    let taken_up = taken_up(cost).unwrap_or_default();
     let also: Vec<String> = weak_in_answer(cost);
     let also = also.iter().map(|why| format!(" {}.", capital(why)));
     let text = format!(
-        "{}{closed}{gap}.{}",
+        "{}{closed}{gap}{taken_up}.{}",
         lost(cost, &name),
         also.collect::<String>()
     );
@@ -67,6 +68,21 @@ fn gap(cost: &Cost, costs: &[Cost]) -> Option<String> {
         }),
         None => Some("; in half of them or more no answer came at all".to_owned()),
     }
+}
+
+/// When the new configuration answered, and until when the old one did after that.
+fn taken_up(cost: &Cost) -> Option<String> {
+    let ms = |seconds: f64| digits(seconds * 1e3);
+    let first = cost.first_new_s?.median?;
+    let old = cost.last_old_s.and_then(|it| it.high);
+    let old = old.filter(|last| *last > first);
+    let old = old.map_or(String::new(), |last| {
+        format!(", the old one for up to {} ms", ms(last))
+    });
+    Some(format!(
+        "; the new configuration answers after {} ms{old}",
+        ms(first)
+    ))
 }
 
 /// What an action is called.
@@ -155,6 +171,11 @@ pub(crate) fn tells_nothing(cost: &Cost) -> bool {
     cost.actions == 0 || cost.doubts.iter().any(is_of_control)
 }
 
+/// Whether the answer itself must say it.
+fn is_in_answer(doubt: &Doubt) -> bool {
+    is_of_control(doubt) || matches!(doubt, Doubt::NotTakenUp { .. })
+}
+
 fn is_of_control(doubt: &Doubt) -> bool {
     matches!(doubt, Doubt::ControlLoses { .. })
 }
@@ -173,7 +194,7 @@ pub(crate) fn weakened_by(costs: &[Cost]) -> Vec<String> {
 /// What takes away from a cost, the worst first.
 pub(crate) fn weak(cost: &Cost) -> Vec<String> {
     let mut all = weak_in_answer(cost);
-    let others = cost.doubts.iter().filter(|it| !is_of_control(it));
+    let others = cost.doubts.iter().filter(|it| !is_in_answer(it));
     all.extend(others.map(doubt));
     let repeated = cost
         .left_out
@@ -192,7 +213,7 @@ pub(crate) fn weak(cost: &Cost) -> Vec<String> {
 /// What the answer itself must say.
 fn weak_in_answer(cost: &Cost) -> Vec<String> {
     let what = noun(cost.action);
-    let of_control = cost.doubts.iter().filter(|it| is_of_control(it)).map(doubt);
+    let doubts = cost.doubts.iter().filter(|it| is_in_answer(it)).map(doubt);
     let failed = cost.failed.iter().map(|one| {
         let all: u64 = cost.actions + cost.failed.iter().map(|it| it.actions).sum::<u64>();
         let lost = match one.lost {
@@ -219,7 +240,7 @@ fn weak_in_answer(cost: &Cost) -> Vec<String> {
             why_left_out(first)
         )
     });
-    of_control.chain(failed).chain(ended).collect()
+    doubts.chain(failed).chain(ended).collect()
 }
 
 fn doubt(doubt: &Doubt) -> String {
@@ -231,6 +252,10 @@ fn doubt(doubt: &Doubt) -> String {
             "without it {} of {} get lost too, so what it lost cannot be distinguished",
             count(*lost),
             counted(*due, "request")
+        ),
+        Doubt::NotTakenUp { actions } => format!(
+            "the new configuration never answered after {} of them",
+            count(*actions)
         ),
         Doubt::LostBefore { requests } => {
             format!(

@@ -8,7 +8,7 @@ use bakeoff_plan::Action;
 use super::Prepared;
 use crate::change::Way;
 use crate::error::StageError;
-use crate::running::{CommandSurroundings, Renewal, Ways};
+use crate::running::{CommandSurroundings, Numbered, Renewal, Ways};
 
 /// How the server's folder says that it is done, with its commands rendered.
 pub(super) fn rendered(prepared: &Prepared) -> Result<BTreeMap<Action, Way>, StageError> {
@@ -39,18 +39,34 @@ pub(super) fn ways(prepared: &mut Prepared) -> Ways {
         way.unsupported =
             Some("its command does not reach into the box of its own file".to_owned());
     }
+    let workload = &prepared.workload;
+    let question = (
+        workload.requests.first(),
+        workload.protocol,
+        &prepared.asked,
+    );
+    let configuration = &prepared.configuration;
+    let (path, text) = (configuration.path.clone(), configuration.text.clone());
+    let is_own = configuration.own().is_some();
+    let mut environment = std::mem::take(&mut start.environment);
+    environment.push(("BAKEOFF_CONFIG".to_owned(), path.display().to_string()));
+    let own = prepared.contender.action_command.clone();
+    // A user's own command was written where bakeoff was started.
+    let here = own.as_ref().and_then(|_| std::env::current_dir().ok());
+    let numbered = Numbered::of(path, text, start.user.clone(), question).filter(|_| !is_own);
     Ways {
+        numbered,
         by_action: std::mem::take(&mut start.changes),
-        own: prepared.contender.action_command.clone(),
+        own,
         renewal: has_own.then(|| Renewal {
             shared: Arc::clone(&prepared.shared),
             kind: prepared.contender.certificate,
             folder: prepared.folder.tls(),
         }),
         surroundings: CommandSurroundings {
-            environment: std::mem::take(&mut start.environment),
+            environment,
             unset: std::mem::take(&mut start.unset),
-            folder: prepared.folder.run(),
+            folder: here.unwrap_or_else(|| prepared.folder.run()),
             user: start.user.take(),
         },
     }

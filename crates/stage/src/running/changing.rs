@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bakeoff_plan::{Action, CertificateKey};
+use bakeoff_record::TakenUp;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use super::Running;
+use super::{Numbered, Running};
 use crate::bounded::{self, Question};
 use crate::change::Way;
 use crate::held::Held;
@@ -36,6 +37,8 @@ pub(crate) struct Ways {
     pub(crate) own: Option<String>,
     /// Where a certificate of the trial's can be replaced.
     pub(crate) renewal: Option<Renewal>,
+    /// Its configuration, where that says its number.
+    pub(crate) numbered: Option<Numbered>,
     pub(crate) surroundings: CommandSurroundings,
 }
 
@@ -145,8 +148,39 @@ impl<'a> Changing<'a> {
                 }
                 self.server.ways.way(self.as_taken_up(action)).map(drop)
             }
+            _ if self.is_taken_up_when_written(action) && self.server.ways.numbered.is_none() => {
+                Err(
+                    "it takes up a file that changes, and bakeoff changes none of yours: give the \
+                     contender a command with the key `change`"
+                        .into(),
+                )
+            }
             _ => self.server.ways.way(action).map(drop),
         }
+    }
+
+    /// Makes what the server will take up by this, and begins to ask which configuration answers.
+    ///
+    /// # Errors
+    /// Why it could not be made, as text that follows "failed to".
+    pub fn make_ready(&mut self, action: Action) -> Result<(), String> {
+        if !action.is_of_configuration() {
+            return Ok(());
+        }
+        let address = self.server.address;
+        if let Some(numbered) = &mut self.server.ways.numbered {
+            let begun = numbered.watch(address);
+            begun.map_err(|error| format!("start a thread: {error}"))?;
+        }
+        match self.is_taken_up_when_written(action) {
+            true => Ok(()),
+            false => self.write(action),
+        }
+    }
+
+    /// When the new configuration answered, if it says its number.
+    pub fn taken_up(&mut self) -> Option<TakenUp> {
+        self.server.ways.numbered.as_mut()?.taken_up()
     }
 
     /// Does this to it. A command is waited for, and a process that takes over.
@@ -156,6 +190,9 @@ impl<'a> Changing<'a> {
     pub fn act(&mut self, action: Action) -> Result<(), String> {
         if action == Action::None {
             return Ok(());
+        }
+        if let Some(numbered) = &mut self.server.ways.numbered {
+            numbered.begin();
         }
         if let Some(line) = &self.server.ways.own {
             let command = ["/bin/sh", "-c", line].map(str::to_owned);
@@ -171,20 +208,35 @@ impl<'a> Changing<'a> {
                 // A later process may have its number by now.
                 signal_to(pid, Signal::KILL, || tree::is_running(pid, worker.started))
             }
-            Action::Certificate => {
-                self.renew()?;
-                self.carry_out(self.as_taken_up(action))
-            }
-            action => self.carry_out(action),
+            _ if self.is_taken_up_when_written(action) => self.write(action),
+            action => self.carry_out(self.as_taken_up(action)),
         }
     }
 
     /// The action by which a new certificate is taken up, unless the folder says how.
     fn as_taken_up(&self, action: Action) -> Action {
-        match self.server.ways.by_action.contains_key(&action) {
-            true => action,
-            false => Action::Reload,
+        match action {
+            Action::Certificate if !self.server.ways.by_action.contains_key(&action) => {
+                Action::Reload
+            }
+            _ => action,
         }
+    }
+
+    fn is_taken_up_when_written(&self, action: Action) -> bool {
+        let ways = &self.server.ways;
+        let way = ways.by_action.get(&self.as_taken_up(action));
+        ways.own.is_none() && way.is_some_and(|way| way.watched)
+    }
+
+    /// Writes what the server takes up by this.
+    fn write(&mut self, action: Action) -> Result<(), String> {
+        if action == Action::Certificate {
+            self.renew()?;
+        }
+        let numbered = self.server.ways.numbered.as_mut();
+        let written = numbered.map_or(Ok(()), Numbered::write_next);
+        written.map_err(|error| format!("write its next configuration: {error}"))
     }
 
     fn carry_out(&mut self, action: Action) -> Result<(), String> {
@@ -246,8 +298,9 @@ impl<'a> Changing<'a> {
     }
 
     fn renew(&self) -> Result<(), String> {
+        // Where a command of the user's own does it, the certificate may be the user's, too.
         let Some(renewal) = &self.server.ways.renewal else {
-            return Err("replace a certificate that it does not have".to_owned());
+            return Ok(());
         };
         let certificates = &renewal.shared.certificates;
         let renewed = certificates.renew(renewal.kind, &renewal.folder);
