@@ -91,8 +91,11 @@ impl Numbered {
     pub(super) fn write_next(&mut self) -> io::Result<()> {
         self.number += 1;
         let text = with_number(&self.text, self.number);
-        files::replace(&self.path, text.as_bytes(), files::FOR_OWNER)?;
-        user::hand_over_file(&self.path, self.user.as_ref())
+        // A server may read it as soon as it is there.
+        let next = self.path.with_extension("next");
+        files::replace(&next, text.as_bytes(), files::FOR_OWNER)?;
+        user::hand_over_file(&next, self.user.as_ref())?;
+        std::fs::rename(&next, &self.path)
     }
 
     /// Notes that the change begins.
