@@ -424,9 +424,9 @@ fn a_server_that_was_never_over_its_capacity_recovers_from_nothing() {
         }
     }
     let report = view(record);
-    let row = &report.contenders[0];
+    let row = &report.rows[0];
     assert!(row.beyond.was_never_over(), "{:#?}", row.beyond);
-    assert!(!report.contenders[1].beyond.was_never_over());
+    assert!(!report.rows[1].beyond.was_never_over());
     let (text, page) = (report.text(OPTIONS), report.html());
     assert!(text.contains("was never over it"), "{text}");
     assert!(page.contains("it was never over its capacity"), "{page}");
