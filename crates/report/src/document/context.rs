@@ -96,7 +96,9 @@ pub(super) fn published(known: &Published) -> [Section; 2] {
             Field::of(it.here.map_or(Value::Nothing, Value::Estimate))
         })
         .text("answer", "answer", |(_, it)| it.holds.text())
-        .text("this record says", "this record says", |(_, it)| it.says.as_str());
+        .text("this record says", "this record says", |(_, it)| {
+            it.says.as_str()
+        });
     let line = format!("{} {}", known.title, known.summary());
     let lines = vec![Part::Lines(vec![Line::new(line)])];
     let ratios = Section::new("published-ratios", "Published ratios", vec![table.part()]);
