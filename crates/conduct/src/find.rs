@@ -30,7 +30,7 @@ pub struct Searches<'p> {
 impl<'p> Searches<'p> {
     /// The searches of `plan`, whose rates are sought, after the trials of an `earlier` part of
     /// them. Contenders that were given up in it are asked again: a host may be back.
-    pub fn new(plan: &'p Plan, earlier: &[TrialRecord]) -> Self {
+    pub(crate) fn new(plan: &'p Plan, earlier: &[TrialRecord]) -> Self {
         let before = quests(plan, earlier).iter().map(Quest::ended).collect();
         Self { plan, before }
     }

@@ -97,7 +97,7 @@ pub struct OwnEngine {
 
 impl OwnEngine {
     /// The engine on the processors of its role.
-    pub fn of(roles: &Roles) -> Self {
+    pub(crate) fn of(roles: &Roles) -> Self {
         Self {
             threads: Threads {
                 count: roles.engine_threads,

@@ -61,7 +61,7 @@ impl Programs {
     ///
     /// # Errors
     /// When a program that it had before is not what it was.
-    pub fn fix(plan: &Plan, stage: &Stage, before: Self) -> Result<Self, ProgramChanged> {
+    pub(crate) fn fix(plan: &Plan, stage: &Stage, before: Self) -> Result<Self, ProgramChanged> {
         let mut fixed = before;
         for contender in &plan.contenders {
             match fixed.0.get(&contender.name) {

@@ -31,7 +31,7 @@ pub struct Rounds<'a> {
 
 impl<'a> Rounds<'a> {
     /// The rounds of `plan`; `widest` is asked where it may have more of them.
-    pub fn new(plan: &'a Plan, widest: &'a mut Widest<'a>) -> Self {
+    pub(crate) fn new(plan: &'a Plan, widest: &'a mut Widest<'a>) -> Self {
         Self {
             plan,
             blocks: blocks(plan, plan.rounds_at_most()),

@@ -234,7 +234,7 @@ pub struct Reached {
 
 impl Reached {
     /// Where clients on this machine reach a server that runs on it.
-    pub fn of(server: &Running) -> Self {
+    pub(crate) fn of(server: &Running) -> Self {
         Self {
             address: server.address(),
             host: server.host().map(str::to_owned),

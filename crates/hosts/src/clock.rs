@@ -31,7 +31,7 @@ pub struct ClockOffset {
 
 impl ClockOffset {
     /// The offset that the fastest of these exchanges shows; `None` where none can be used.
-    pub fn of(exchanges: &[Exchange]) -> Option<Self> {
+    pub(crate) fn of(exchanges: &[Exchange]) -> Option<Self> {
         let fits = exchanges
             .iter()
             .filter(|each| each.received_ns >= each.sent_ns);

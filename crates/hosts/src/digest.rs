@@ -22,7 +22,7 @@ impl Digest {
     }
 
     /// Reads 64 hexadecimal digits in lower case.
-    pub fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
         let is_plain = digits
             .iter()

@@ -19,7 +19,7 @@ pub struct Lease {
 
 impl Lease {
     /// A lease that lasts for `limit` from `now_ns` on.
-    pub fn new(limit: Duration, now_ns: u64) -> Self {
+    pub(crate) fn new(limit: Duration, now_ns: u64) -> Self {
         Self {
             limit_ns: u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX),
             renewed_ns: AtomicU64::new(now_ns),
@@ -27,12 +27,12 @@ impl Lease {
     }
 
     /// Something came.
-    pub fn renew(&self, now_ns: u64) {
+    pub(crate) fn renew(&self, now_ns: u64) {
         self.renewed_ns.fetch_max(now_ns, Ordering::Relaxed);
     }
 
     /// How long it lasts from `now_ns` on; `None` once it has run out.
-    pub fn left(&self, now_ns: u64) -> Option<Duration> {
+    pub(crate) fn left(&self, now_ns: u64) -> Option<Duration> {
         let renewed_ns = self.renewed_ns.load(Ordering::Relaxed);
         let end_ns = renewed_ns.saturating_add(self.limit_ns);
         let left_ns = end_ns.checked_sub(now_ns).filter(|left| *left > 0)?;

@@ -35,7 +35,7 @@ impl Patience {
     /// Whether it is over at `now_ns`, where bytes of an answer that is not whole came last at
     /// `came_ns`; `None` where none is coming. A side that sends a byte now and then must not hold
     /// the other one for ever, so there is an end even then.
-    pub fn is_over(self, now_ns: u64, came_ns: Option<u64>) -> bool {
+    pub(crate) fn is_over(self, now_ns: u64, came_ns: Option<u64>) -> bool {
         let Some(over_ns) = now_ns.checked_sub(self.end_ns) else {
             return false;
         };

@@ -112,7 +112,7 @@ pub enum Speaking {
 
 impl Speaking {
     /// How TLS is set up; `None` in the clear.
-    pub fn tls(&self) -> Option<&TlsSettings> {
+    pub(crate) fn tls(&self) -> Option<&TlsSettings> {
         match self {
             Self::H1 { tls } => tls.as_ref(),
             Self::Auto { tls } | Self::H2 { tls } | Self::H3 { tls } => Some(tls),

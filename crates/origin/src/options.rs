@@ -65,7 +65,7 @@ pub enum Name {
 
 impl Name {
     /// Value of the `Server` header.
-    pub fn header(self) -> &'static str {
+    pub(crate) fn header(self) -> &'static str {
         match self {
             Self::Origin => "bakeoff-origin",
             Self::Yardstick => "bakeoff-yardstick",

@@ -61,7 +61,7 @@ pub enum ProxyVersion {
 
 impl Client {
     /// Whether it does nothing of its own.
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         *self == Self::default()
     }
 

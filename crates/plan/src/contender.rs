@@ -222,7 +222,7 @@ impl Contender {
     }
 
     /// What a reader should know of it before any number; `None` where there is nothing.
-    pub fn note(&self) -> Option<String> {
+    pub(crate) fn note(&self) -> Option<String> {
         let ServerChoice::Url(running) = &self.server else {
             return None;
         };

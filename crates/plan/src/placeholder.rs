@@ -279,7 +279,7 @@ impl Tables {
     }
 
     /// Each with what placeholders call its file.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &ValueTable)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &ValueTable)> {
         self.0.iter().map(|(file, table)| (file.as_str(), table))
     }
 

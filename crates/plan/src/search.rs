@@ -180,12 +180,12 @@ pub fn goals(objectives: &[Objective], errors_percent: &[f64]) -> Vec<Goal> {
 
 impl Search {
     /// The objectives of its goals, each once, in their order.
-    pub fn objectives(&self) -> Vec<Objective> {
+    pub(crate) fn objectives(&self) -> Vec<Objective> {
         distinct(self.goals.iter().filter_map(|goal| goal.objective))
     }
 
     /// The shares of failures of its goals, each once, in their order.
-    pub fn errors(&self) -> Vec<f64> {
+    pub(crate) fn errors(&self) -> Vec<f64> {
         distinct(self.goals.iter().map(|goal| goal.errors_percent))
     }
 

@@ -73,7 +73,7 @@ impl Url {
     }
 
     /// Whether it leads to this machine, as it is written.
-    pub fn is_on_this_machine(&self) -> bool {
+    pub(crate) fn is_on_this_machine(&self) -> bool {
         match self.host.parse::<IpAddr>() {
             Ok(address) => address.is_loopback() || address.is_unspecified(),
             Err(_) => self.host == "localhost" || self.host.ends_with(".localhost"),
@@ -86,7 +86,7 @@ impl Url {
     }
 
     /// A request target below this URL: its own path for `/`, else `path` behind it.
-    pub fn below(&self, path: &str) -> String {
+    pub(crate) fn below(&self, path: &str) -> String {
         if path == "/" {
             return self.path.clone();
         }

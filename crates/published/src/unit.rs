@@ -82,7 +82,7 @@ pub(crate) const KNOWN: &str =
 
 impl Unit {
     /// Reads a unit such as `ms`, `percent` or `Gbit/s`.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (_, unit) = NAMES.iter().find(|(names, _)| names.contains(&text))?;
         Some(*unit)
     }

@@ -52,12 +52,12 @@ impl Addresses {
     }
 
     /// Whether there is nothing to be hidden.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The text with names in the places of addresses.
-    pub fn hide(&self, text: &str) -> String {
+    pub(crate) fn hide(&self, text: &str) -> String {
         self.hide_those(text, |_| true)
     }
 

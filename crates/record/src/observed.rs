@@ -91,13 +91,6 @@ pub struct DuePart {
     pub ended: u64,
 }
 
-impl DuePart {
-    /// Requests due in it that had no end.
-    pub fn unended(self) -> u64 {
-        self.due.saturating_sub(self.ended)
-    }
-}
-
 /// What the engine observed beside requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

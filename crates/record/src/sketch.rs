@@ -30,7 +30,7 @@ impl Sketch {
     }
 
     /// Counts `times` durations of the same length.
-    pub fn record_n(&mut self, value_ns: u64, times: u64) {
+    pub(crate) fn record_n(&mut self, value_ns: u64, times: u64) {
         if times == 0 {
             return;
         }
@@ -68,7 +68,7 @@ impl Sketch {
     }
 
     /// Adds all counts of `other`.
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
         }

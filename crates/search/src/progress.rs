@@ -102,7 +102,7 @@ pub struct Budget {
 
 impl Budget {
     /// The same part of a search's budget for each of so many contenders and workloads.
-    pub fn share(search: &Search, of: usize) -> Self {
+    pub(crate) fn share(search: &Search, of: usize) -> Self {
         Self {
             seconds: search.budget.as_secs_f64() / of.max(1) as f64,
         }
@@ -127,7 +127,7 @@ pub struct Progress<'s> {
 impl<'s> Progress<'s> {
     /// The search of `load`, whose rate is sought, with its trials so far in the order in which
     /// they ended. `None` of a load that has a rate.
-    pub fn new(load: &'s Load, trials: Vec<Seen>, budget: Budget) -> Option<Self> {
+    pub(crate) fn new(load: &'s Load, trials: Vec<Seen>, budget: Budget) -> Option<Self> {
         let search = load.search()?;
         Some(Self {
             search,
@@ -146,7 +146,7 @@ impl<'s> Progress<'s> {
     }
 
     /// Why no more is tried: the contender does not run, or not any more, or gives no right answer.
-    pub fn gave_up(&self) -> Option<String> {
+    pub(crate) fn gave_up(&self) -> Option<String> {
         let own = self.trials.get(self.resumed_at..).unwrap_or_default();
         let lost = |trial: &Seen| match &trial.came {
             Came::Lost(why) => Some(why.clone()),

@@ -34,7 +34,7 @@ impl Purpose {
 
     /// The purpose of a trial with a load name; `None` where it is not one of the search of that
     /// label.
-    pub fn of(load_name: &str, label: &str) -> Option<Self> {
+    pub(crate) fn of(load_name: &str, label: &str) -> Option<Self> {
         match load_name.strip_prefix(label)? {
             "" => Some(Self::Search),
             "-closed" => Some(Self::Closed),
@@ -161,7 +161,7 @@ impl Engine {
 impl Seen {
     /// A recorded trial of the search of a label; `None` of other trials and of what was
     /// interrupted.
-    pub fn of(record: &TrialRecord, label: &str) -> Option<Self> {
+    pub(crate) fn of(record: &TrialRecord, label: &str) -> Option<Self> {
         let purpose = Purpose::of(record.load_name.as_deref()?, label)?;
         if record.end == TrialEnd::Interrupted {
             return None;
@@ -181,7 +181,7 @@ impl Seen {
     }
 
     /// What was measured.
-    pub fn measured(&self) -> Option<&Measured> {
+    pub(crate) fn measured(&self) -> Option<&Measured> {
         match &self.came {
             Came::Measured(measured) => Some(measured),
             Came::Died | Came::Lost(_) => None,
@@ -189,7 +189,7 @@ impl Seen {
     }
 
     /// Right answers per second.
-    pub fn ok_per_s(&self) -> Option<f64> {
+    pub(crate) fn ok_per_s(&self) -> Option<f64> {
         let measured = self.measured()?;
         (self.length_s > 0.0).then(|| measured.ok as f64 / self.length_s)
     }

@@ -30,18 +30,6 @@ pub enum CgroupKind {
     None,
 }
 
-impl CgroupKind {
-    /// The name used in output.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::V2 => "v2",
-            Self::V2BesideV1 => "v2-beside-v1",
-            Self::V1 => "v1",
-            Self::None => "none",
-        }
-    }
-}
-
 /// The place where groups are made.
 #[derive(Debug)]
 pub(crate) struct Cgroups {

@@ -393,7 +393,7 @@ impl StageError {
     }
 
     /// A file that could not be read or written at a step.
-    pub fn file(step: Step, path: impl Into<PathBuf>, cause: std::io::Error) -> Self {
+    pub(crate) fn file(step: Step, path: impl Into<PathBuf>, cause: std::io::Error) -> Self {
         Self::new(
             step,
             Cause::File {

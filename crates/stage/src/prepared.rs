@@ -199,11 +199,6 @@ impl Prepared {
         &self.configuration.path
     }
 
-    /// The command line that will start the server.
-    pub fn command(&self) -> &[String] {
-        &self.start.command
-    }
-
     /// What was changed in the user's own files, or made for them.
     pub fn changes(&self) -> Vec<ConfigChange> {
         let changed = self.configuration.changes.iter();
@@ -211,7 +206,7 @@ impl Prepared {
     }
 
     /// The file that the server's output goes to.
-    pub fn log(&self) -> PathBuf {
+    pub(crate) fn log(&self) -> PathBuf {
         self.log_folder.join("server.log")
     }
 

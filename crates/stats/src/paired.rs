@@ -59,13 +59,6 @@ impl Paired {
         self.logs.iter().sum::<f64>() / self.logs.len().max(1) as f64
     }
 
-    /// Standard deviation of the logarithms; `None` of fewer than two.
-    pub fn sd(&self) -> Option<f64> {
-        let mean = self.mean();
-        let squares: f64 = self.logs.iter().map(|log| (log - mean).powi(2)).sum();
-        (self.len() > 1).then(|| (squares / (self.len() - 1) as f64).sqrt())
-    }
-
     /// Whether all rounds lie on the same side of 1, and beyond it.
     pub fn agree(&self) -> bool {
         !self.is_empty()
@@ -101,7 +94,6 @@ pub(crate) mod tests {
     fn one_round_has_a_mean_and_no_spread() {
         let paired = Paired::new(&[(1, 1.0)], &[(1, 4.0)]);
         assert!((paired.mean() - 4.0_f64.ln()).abs() < 1e-12);
-        assert_eq!(paired.sd(), None);
         assert!(paired.agree());
         assert!(!Paired::default().agree());
         assert_eq!(Paired::default().ratio(), None);

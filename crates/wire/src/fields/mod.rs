@@ -32,13 +32,6 @@ pub struct HeaderBytes {
     pub text: u64,
 }
 
-impl HeaderBytes {
-    /// Bytes that compression saved; 0 if it saved none.
-    pub fn saved(self) -> u64 {
-        self.text.saturating_sub(self.wire)
-    }
-}
-
 /// Why an integer or a string could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CodingError {

@@ -102,16 +102,6 @@ impl ResponseReader {
         self.to_head_request = to_head_request;
     }
 
-    /// Forgets everything: for a new connection.
-    pub fn reset(&mut self) {
-        *self = Self::default();
-    }
-
-    /// Whether a response is expected and not yet whole.
-    pub fn is_expecting(&self) -> bool {
-        self.state != State::Idle
-    }
-
     /// Bytes of the response's body that have come, without framing.
     pub fn body_bytes(&self) -> u64 {
         self.body_bytes

@@ -271,7 +271,7 @@ impl Client {
     }
 
     /// Whether no more streams can be opened because the server said GOAWAY or broke a rule.
-    pub fn is_going_away(&self) -> bool {
+    pub(crate) fn is_going_away(&self) -> bool {
         self.last_taken.is_some() || self.broken.is_some()
     }
 

@@ -87,7 +87,7 @@ impl FrameHeader {
 
     /// The header as it is sent.
     #[inline]
-    pub fn bytes(self) -> [u8; HEADER_BYTES] {
+    pub(crate) fn bytes(self) -> [u8; HEADER_BYTES] {
         let [_, a, b, c] = self.length.to_be_bytes();
         let [d, e, f, g] = self.stream.to_be_bytes();
         [a, b, c, self.kind, self.flags, d, e, f, g]

@@ -37,7 +37,7 @@ impl Requests {
     }
 
     /// Number of requests.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.tails.len()
     }
 

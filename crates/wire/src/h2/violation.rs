@@ -30,7 +30,7 @@ impl ErrorCode {
     pub const ENHANCE_YOUR_CALM: Self = Self(11);
 
     /// The code's name, for codes that the RFC names.
-    pub fn name(self) -> Option<&'static str> {
+    pub(crate) fn name(self) -> Option<&'static str> {
         const NAMES: [&str; 14] = [
             "NO_ERROR",
             "PROTOCOL_ERROR",
@@ -181,7 +181,7 @@ impl From<Fault> for Violation {
 
 impl Violation {
     /// The code that this is sent to the server with.
-    pub fn code(self) -> ErrorCode {
+    pub(crate) fn code(self) -> ErrorCode {
         match self {
             Self::FrameTooLong | Self::FrameLength => ErrorCode::FRAME_SIZE_ERROR,
             Self::ClosedStream => ErrorCode::STREAM_CLOSED,

@@ -126,12 +126,6 @@ impl Connection {
         &self.peer
     }
 
-    /// The first stream whose request the server refuses, once it said GOAWAY: then another
-    /// connection is needed for more requests.
-    pub fn first_refused(&self) -> Option<u64> {
-        self.control.first_refused
-    }
-
     /// Where a stream is; it is entered if it is new.
     fn place_of(&mut self, id: u64) -> Result<usize, Violation> {
         if let Some(place) = self.streams.iter().position(|known| known.id == id) {

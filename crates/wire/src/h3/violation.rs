@@ -40,7 +40,7 @@ impl ErrorCode {
     pub const QPACK_DECODER_STREAM_ERROR: Self = Self(0x202);
 
     /// The code's name, for codes that the RFCs name.
-    pub fn name(self) -> Option<&'static str> {
+    pub(crate) fn name(self) -> Option<&'static str> {
         const NAMES: [&str; 17] = [
             "H3_NO_ERROR",
             "H3_GENERAL_PROTOCOL_ERROR",

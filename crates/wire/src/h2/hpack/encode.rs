@@ -88,16 +88,6 @@ impl Lists {
         give_places(&mut fields);
         Self { lists, fields }
     }
-
-    /// Number of lists.
-    pub fn len(&self) -> usize {
-        self.lists.len()
-    }
-
-    /// Whether there is no list.
-    pub fn is_empty(&self) -> bool {
-        self.lists.is_empty()
-    }
 }
 
 /// Gives places to the fields that save most, as long as they fit one table together.

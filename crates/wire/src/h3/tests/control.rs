@@ -142,12 +142,6 @@ fn goaway_names_a_stream_and_never_a_later_one() {
     check_frames(&[frame(GOAWAY, b"")], "FrameLength");
     check_frames(&[frame(GOAWAY, &[0x40])], "FrameLength");
     check_frames(&[frame(GOAWAY, &[0, 0])], "FrameLength");
-
-    let input = [vec![0], frame(SETTINGS, b""), goaway(8)].concat();
-    let mut connection = Connection::new(&Config::default());
-    assert_eq!(connection.first_refused(), None);
-    connection.handle_uni(FIRST, &input, false, |_| {}).unwrap();
-    assert_eq!(connection.first_refused(), Some(8));
 }
 
 #[test]
