@@ -153,6 +153,12 @@ pub enum FolderError {
     #[error("{} holds no record: it has no {PLAN_FILE}; name a folder that `bakeoff run` made",
             .0.display())]
     Missing(PathBuf),
+    /// There is no such folder.
+    #[error("there is no {}; name a folder that `bakeoff run` made", .0.display())]
+    NotThere(PathBuf),
+    /// It is a file, perhaps one of a record.
+    #[error("{} is a file; name the folder of its record", .0.display())]
+    NoFolder(PathBuf),
     /// A file is of another version of the format.
     #[error(
         "{} is of format {found}, but this bakeoff reads {expected}; use a newer bakeoff",
@@ -176,6 +182,20 @@ pub enum FolderError {
         /// What was found.
         reason: String,
     },
+}
+
+impl FolderError {
+    /// What to say of a path where no record is.
+    fn without_record(path: &Path) -> Self {
+        let path = path.to_owned();
+        if path.is_file() {
+            Self::NoFolder(path)
+        } else if path.is_dir() {
+            Self::Missing(path)
+        } else {
+            Self::NotThere(path)
+        }
+    }
 }
 
 /// A record folder that trials are appended to, by this process alone.
@@ -238,7 +258,7 @@ impl RecordFolder {
     /// When it holds no record, cannot be written, or another process writes to it.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         if !is_record(path)? {
-            return Err(FolderError::Missing(path.to_owned()));
+            return Err(FolderError::without_record(path));
         }
         for name in OWN_NAMES {
             let links = refuse_links(&path.join(name));
@@ -354,7 +374,7 @@ impl Record {
     /// When a file is missing, damaged or of another version. A torn last line is left out.
     pub fn read(path: &Path) -> Result<Self, FolderError> {
         if !is_record(path)? {
-            return Err(FolderError::Missing(path.to_owned()));
+            return Err(FolderError::without_record(path));
         }
         let plan = read_plan(path)?;
         let machine_file = path.join(MACHINE_FILE);

@@ -146,7 +146,7 @@ impl Head {
 /// When the folder holds no record, or a file of it cannot be read.
 pub fn check_sums(path: &Path) -> Result<SumCheck, FolderError> {
     if !is_record(path)? {
-        return Err(FolderError::Missing(path.to_owned()));
+        return Err(FolderError::without_record(path));
     }
     let read = |name: &str| {
         let file = path.join(name);

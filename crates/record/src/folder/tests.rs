@@ -105,6 +105,13 @@ fn a_record_is_never_written_over() {
         RecordFolder::open(empty.path()),
         Err(FolderError::Missing(_))
     ));
+    let file = Record::read(&folder.path().join(PLAN_FILE)).unwrap_err();
+    assert!(
+        file.to_string().ends_with("name the folder of its record"),
+        "{file}"
+    );
+    let nowhere = Record::read(&empty.path().join("x")).unwrap_err();
+    assert!(nowhere.to_string().starts_with("there is no "), "{nowhere}");
 }
 
 #[test]
