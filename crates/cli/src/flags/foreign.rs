@@ -534,8 +534,8 @@ pub(super) fn no_command(command: &Command, arguments: &[OsString]) -> Option<Er
     })
 }
 
-/// An error without the tip of a flag that does not look like what was typed. clap's own measure
-/// finds `--data` like `--duration`.
+/// An error without the tip of a flag or command that does not look like what was typed. clap's
+/// own measure finds `--data` like `--duration`, and `version` like `verify`.
 pub(super) fn without_far_tip(mut error: Error) -> Error {
     let of = |kind| match error.get(kind) {
         Some(ContextValue::String(flag)) => Some(flag.trim_start_matches('-').to_owned()),
@@ -547,6 +547,19 @@ pub(super) fn without_far_tip(mut error: Error) -> Error {
         .is_some_and(|(typed, tip)| nearest(&typed, [&tip]).is_none())
     {
         error.remove(ContextKind::SuggestedArg);
+    }
+    let commands = match error.get(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::Strings(all)) => all.clone(),
+        Some(ContextValue::String(one)) => vec![one.clone()],
+        _ => Vec::new(),
+    };
+    if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) {
+        let near = nearest(typed, &commands).map(str::to_owned);
+        error.remove(ContextKind::SuggestedSubcommand);
+        if let Some(near) = near {
+            let near = ContextValue::Strings(vec![near]);
+            error.insert(ContextKind::SuggestedSubcommand, near);
+        }
     }
     // What begins with two dashes is no value of these commands.
     if error.kind() == ErrorKind::UnknownArgument {

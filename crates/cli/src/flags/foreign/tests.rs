@@ -491,6 +491,18 @@ fn a_tip_is_of_a_flag_that_looks_like_what_was_typed() {
 }
 
 #[test]
+fn a_tip_is_of_a_command_that_looks_like_what_was_typed() {
+    let tip = |command: &str| {
+        let arguments = ["bakeoff", command].map(OsString::from).to_vec();
+        Flags::of(arguments).unwrap_err().to_string()
+    };
+    assert!(tip("laod").contains("'load'"), "{}", tip("laod"));
+    for command in ["version", "explain", "init"] {
+        assert!(!tip(command).contains("tip:"), "{}", tip(command));
+    }
+}
+
+#[test]
 fn no_answer_repeats_what_may_be_secret() {
     for line in [
         "-d '{\"password\": \"sesame\"}' http://a/",
