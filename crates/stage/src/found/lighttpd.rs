@@ -1,6 +1,8 @@
 //! What a configuration of lighttpd contains: where it listens, and what it answers there. What
 //! stands in a condition on the name or the address counts for the site of that condition.
 
+use std::collections::BTreeMap;
+
 use bakeoff_plan::Protocol;
 
 use super::{Found, Listener, ListenerKind, Named, Place, Text, Upstream, UpstreamKind, add};
@@ -9,6 +11,9 @@ use super::{Found, Listener, ListenerKind, Named, Place, Text, Upstream, Upstrea
 const PORT: u16 = 80;
 /// Conditions within each other that are kept apart; those further inside count as the last.
 const DEPTH_MAX: usize = 20;
+
+/// Longest value that is made of several.
+const JOINED_BYTES_MAX: usize = 4096;
 
 /// A part of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,9 +71,25 @@ struct Reader {
     address: Option<String>,
     port: Option<(u16, Place)>,
     paths: Vec<String>,
+    variables: BTreeMap<String, String>,
 }
 
 impl Reader {
+    /// A value of texts and variables that are added to each other, up to a bound.
+    fn joined(&self, value: &[Word]) -> String {
+        let mut joined = String::new();
+        for (at, word) in value.iter().enumerate() {
+            let is_sign = word.as_bare() == "+";
+            if is_sign != (at % 2 == 1) || joined.len() > JOINED_BYTES_MAX {
+                break;
+            }
+            let variable = self.variables.get(word.as_bare());
+            let text = variable.map_or(word.as_str(), String::as_str);
+            joined.push_str(if is_sign { "" } else { text });
+        }
+        joined
+    }
+
     fn take(&mut self, words: &[Word], place: &Place) {
         match words {
             [.., last] if last.as_bare() == "{" => {
@@ -83,7 +104,8 @@ impl Reader {
     }
 
     fn assign(&mut self, key: &str, value: &[Word], place: &Place) {
-        let first = value.iter().map(Word::as_str).next().unwrap_or_default();
+        let joined = self.joined(value);
+        let first = joined.as_str();
         let named = |text: &str| Named {
             text: text.to_owned(),
             place: place.clone(),
@@ -96,6 +118,12 @@ impl Reader {
             "accesslog.filename" | "server.errorlog" => add(&mut found.logs, named(first)),
             "ssl.pemfile" | "ssl.privkey" | "ssl.ca-file" => {
                 add(&mut found.certificates, named(first));
+            }
+            _ if key.starts_with("var.")
+                && joined.len() <= JOINED_BYTES_MAX
+                && self.variables.len() < super::THINGS_MAX =>
+            {
+                self.variables.insert(key.to_owned(), joined.clone());
             }
             _ => {}
         }
@@ -187,7 +215,11 @@ impl Reader {
 
     fn ended(mut self) -> Found {
         let own = self.address.clone().unwrap_or_else(|| "*".to_owned());
-        let secure_main = self.sites.iter().any(|it| it.is_main() && it.is_secure);
+        let secure = self
+            .sites
+            .iter()
+            .filter(|it| it.is_secure && it.host.is_empty());
+        let secure: Vec<String> = secure.map(|it| it.socket.clone()).collect();
         let answers_main = self.sites.iter().any(|it| it.is_main() && it.answers);
         let sockets: Vec<&str> = self.sites.iter().map(|it| it.socket.as_str()).collect();
         if self.sites.is_empty() || !sockets.contains(&"") {
@@ -205,7 +237,7 @@ impl Reader {
                 ("", None) => (own.clone(), Some(PORT)),
                 (socket, _) => address(socket),
             };
-            let is_secure = site.is_secure || site.socket.is_empty() && secure_main;
+            let is_secure = site.is_secure || secure.contains(&site.socket);
             let hosts = Some(site.host.clone()).filter(|host| !host.is_empty());
             let listener = Listener {
                 address,
@@ -475,6 +507,21 @@ mod tests {
         );
         assert_eq!(found.upstreams[0].address, "10.0.0.1:9000");
         assert_eq!(found.certificates[0].text, "/etc/a.pem");
+    }
+
+    #[test]
+    fn values_may_be_joined_and_a_name_is_asked_as_its_socket_is() {
+        let found = of("var.base = \"/srv\"\nvar.site = var.base + \"/site\"\n\
+             server.document-root = var.site + \"/htdocs\"\n\
+             $SERVER[\"socket\"] == \":443\" {\n ssl.engine = \"enable\"\n \
+             $HTTP[\"host\"] == \"a.test\" { server.document-root = \"/a\" }\n}\n");
+        assert_eq!(found.roots[0].text, "/srv/site/htdocs");
+        let secure = listeners(&found);
+        let secure = secure.iter().filter(|it| it.0 == Some(443));
+        assert_eq!(
+            secure.map(|it| it.2).collect::<Vec<_>>(),
+            [Protocol::H1Tls; 2]
+        );
     }
 
     #[test]
