@@ -40,6 +40,7 @@ const KEYS: [&str; 14] = [
 /// # Errors
 /// What is no plain command, with its line.
 pub fn curl_commands(text: &str) -> Result<Option<Vec<CurlCommand>>, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = text.lines().map(str::trim);
     let Some(first) = lines.clone().find(|line| !is_comment(line)) else {
         return Ok(None);
@@ -367,6 +368,11 @@ mod tests {
             .map(|(line, words)| (*line, words.to_vec()))
             .collect();
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_mark_of_the_byte_order_is_no_part_of_a_command() {
+        check("\u{feff}curl http://a/\n", &[(1, &["http://a/"])]);
     }
 
     #[test]

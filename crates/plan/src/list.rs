@@ -71,6 +71,12 @@ pub fn parse_request_list(text: &str) -> Result<Vec<ListedRequest>, ListError> {
     let mut open: Option<Block> = None;
     // Some editors begin a file with a mark of its byte order.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if let Some(problem) = other_form(text) {
+        return Err(ListError::Line {
+            line: 1,
+            problem: problem.to_owned(),
+        });
+    }
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -94,6 +100,33 @@ pub fn parse_request_list(text: &str) -> Result<Vec<ListedRequest>, ListError> {
     }
     list.take(open.ok_or(ListError::Empty)?)?;
     Ok(list.requests)
+}
+
+/// What a text is instead of a list, as its begin shows.
+fn other_form(text: &str) -> Option<&'static str> {
+    /// How much of it is looked at, bytes.
+    const BEGIN_MAX: usize = 4096;
+    let text = text.trim_start();
+    let begin = &text[..text.floor_char_boundary(BEGIN_MAX)];
+    let has = |words: &str| begin.contains(words);
+    let is_json = begin.starts_with('{');
+    if is_json && has("\"log\"") && (has("\"creator\"") || has("\"entries\"")) {
+        return Some("it is an HTTP Archive, which --har takes");
+    }
+    if is_json && (has("getpostman.com") || has("\"_postman_id\"")) {
+        return Some("it is a collection of Postman: copy each request as cURL there");
+    }
+    if begin.starts_with('<') {
+        return Some("it is XML or HTML: write its URLs alone");
+    }
+    if has("'k6/http'") || has("\"k6/http\"") {
+        return Some("it is a script of k6, and scripts are not run");
+    }
+    let is_api = ["openapi:", "swagger:"]
+        .iter()
+        .any(|key| begin.starts_with(key));
+    let is_api = is_api || is_json && (has("\"openapi\"") || has("\"swagger\""));
+    is_api.then_some("it describes an API: write the URLs that are to be asked")
 }
 
 /// What was read so far.
@@ -379,6 +412,32 @@ mod tests {
             "# nothing\n\n",
             "it lists no request; write a URL in each line",
         );
+    }
+
+    #[test]
+    fn what_is_another_form_is_named() {
+        for (text, part) in [
+            (
+                "{\"log\": {\"creator\": {}, \"entries\": []}}",
+                "--har takes",
+            ),
+            (
+                "{\n\"info\": {\"_postman_id\": \"1\"}}",
+                "copy each request as cURL",
+            ),
+            (
+                "\u{feff}<?xml version=\"1.0\"?>\n<urlset>",
+                "it is XML or HTML",
+            ),
+            ("import http from 'k6/http';\n", "scripts are not run"),
+            ("openapi: 3.0.0\npaths:\n", "it describes an API"),
+        ] {
+            let message = parse_request_list(text).unwrap_err().to_string();
+            assert!(
+                message.starts_with("line 1: ") && message.contains(part),
+                "{message}"
+            );
+        }
     }
 
     #[test]

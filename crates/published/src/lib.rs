@@ -107,6 +107,7 @@ pub fn read(
 /// # Errors
 /// The line that cannot be read, or has not as many cells as the header.
 pub fn csv_records(text: &str) -> Result<Vec<Vec<String>>, ReadError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let records = csv::records(text, csv::separator(text))?;
     let Some((header, rows)) = records.split_first() else {
         return Err(ReadError::new(1, "expected a header, found nothing"));

@@ -66,6 +66,9 @@ pub(super) fn parse(reader: &mut dyn BufRead) -> io::Result<Vec<Option<Logged>>>
     Ok(archive(reader)?.into_iter().map(logged).collect())
 }
 
+/// The mark of the byte order of UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Each entry with its page.
 pub(super) fn entries(reader: &mut dyn BufRead) -> io::Result<Vec<Recorded>> {
     let recorded = |mut entry: Entry| Recorded {
@@ -77,6 +80,10 @@ pub(super) fn entries(reader: &mut dyn BufRead) -> io::Result<Vec<Recorded>> {
 }
 
 fn archive(reader: &mut dyn BufRead) -> io::Result<Vec<Entry>> {
+    // Some editors begin a file with a mark of its byte order.
+    if reader.fill_buf()?.starts_with(MARK) {
+        reader.consume(MARK.len());
+    }
     // One byte more than may be there shows a longer document, which is cut off.
     let mut limited = reader.take(BYTES_MAX + 1);
     let archive: Result<Archive, _> = serde_json::from_reader(&mut limited);

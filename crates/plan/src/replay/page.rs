@@ -198,9 +198,11 @@ mod tests {
     fn an_archive_without_pages_is_one() {
         let text = r#"{"log": {"entries": [
             {"request": {"method": "GET", "url": "http://a:81/"}, "response": {"status": 302}}]}}"#;
-        let page = Page::read(&mut text.as_bytes()).unwrap();
-        assert_eq!((page.host.as_str(), page.is_secure), ("a:81", false));
-        assert_eq!(page.note(), "1 request of a:81");
+        for text in [text.to_owned(), format!("\u{feff}{text}")] {
+            let page = Page::read(&mut text.as_bytes()).unwrap();
+            assert_eq!((page.host.as_str(), page.is_secure), ("a:81", false));
+            assert_eq!(page.note(), "1 request of a:81");
+        }
     }
 
     #[test]

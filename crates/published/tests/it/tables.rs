@@ -376,3 +376,9 @@ fn what_was_asked_for_names_a_row() {
         (Some(30.0), 1.0)
     );
 }
+
+#[test]
+fn a_mark_of_the_byte_order_is_no_part_of_a_column_s_name() {
+    let records = bakeoff_published::csv_records("\u{feff}name,city\nann,x\n").unwrap();
+    assert_eq!(records, [["name", "city"], ["ann", "x"]]);
+}
