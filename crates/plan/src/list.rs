@@ -107,7 +107,8 @@ fn other_form(text: &str) -> Option<&'static str> {
     /// How much of it is looked at, bytes.
     const BEGIN_MAX: usize = 4096;
     let text = text.trim_start();
-    let begin = &text[..text.floor_char_boundary(BEGIN_MAX)];
+    let end = (0..=BEGIN_MAX.min(text.len())).rfind(|at| text.is_char_boundary(*at));
+    let begin = &text[..end.unwrap_or(0)];
     let has = |words: &str| begin.contains(words);
     let is_json = begin.starts_with('{');
     if is_json && has("\"log\"") && (has("\"creator\"") || has("\"entries\"")) {

@@ -92,10 +92,8 @@ impl Reader {
 
     fn take(&mut self, words: &[Word], place: &Place) {
         match words {
-            [.., last] if last.as_bare() == "{" => {
-                if self.open.len() < DEPTH_MAX {
-                    self.open.push(condition(words));
-                }
+            [.., last] if last.as_bare() == "{" && self.open.len() < DEPTH_MAX => {
+                self.open.push(condition(words));
             }
             [first] if first.as_bare() == "}" => drop(self.open.pop()),
             [Word::Bare(key), Word::Bare(_), value @ ..] => self.assign(key, value, place),

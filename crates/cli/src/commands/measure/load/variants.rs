@@ -76,8 +76,10 @@ fn cut(one: &AskedOne, order: Order) -> Result<Cut, String> {
     let path = &one.target.path;
     match order {
         Order::ByWeight => {
-            let body = (!copied.is_body).then_some(&*one.body).unwrap_or_default();
-            let copied_body = copied.is_body.then_some(&*one.body);
+            let (body, copied_body) = match copied.is_body {
+                true => (&[][..], Some(&*one.body)),
+                false => (&*one.body, None),
+            };
             Ok(Cut::of(path, &headers, body)?.with_copied(&copied.headers, copied_body))
         }
         // A browser recorded what it sent, braces and all.
