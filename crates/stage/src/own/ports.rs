@@ -17,8 +17,21 @@ const ATTEMPTS: usize = 100;
 
 /// Another port for each of the system's, for each that is in use, and for each but the first
 /// address that has it; the others stay.
-#[derive(Debug, Default)]
-pub(crate) struct Ports(RefCell<Known>);
+#[derive(Debug)]
+pub(crate) struct Ports {
+    known: RefCell<Known>,
+    /// Whether nobody listens at a port.
+    is_free: fn(u16) -> bool,
+}
+
+impl Default for Ports {
+    fn default() -> Self {
+        Self {
+            known: RefCell::default(),
+            is_free,
+        }
+    }
+}
 
 #[derive(Debug, Default)]
 struct Known {
@@ -30,6 +43,15 @@ struct Known {
 }
 
 impl Ports {
+    /// Those of a machine where nobody listens.
+    #[cfg(test)]
+    pub(crate) fn all_free() -> Self {
+        Self {
+            is_free: |_| true,
+            ..Self::default()
+        }
+    }
+
     /// The port that stands for `own` of every address, the same one each time.
     pub(super) fn of(&self, own: u16) -> Result<u16, String> {
         self.at("", own)
@@ -37,7 +59,7 @@ impl Ports {
 
     /// The port that stands for `own` of an address as a file has it, the same one each time.
     pub(super) fn at(&self, host: &str, own: u16) -> Result<u16, String> {
-        let mut known = self.0.borrow_mut();
+        let mut known = self.known.borrow_mut();
         let (host, is_v6) = read(host);
         let hosts = known.hosts.entry((own, is_v6)).or_default();
         let position = hosts.iter().position(|it| *it == host);
@@ -48,7 +70,7 @@ impl Ports {
         if let Some(port) = known.ports.get(&(own, position)) {
             return Ok(*port);
         }
-        let port = if position == 0 && own >= FIRST_OF_USERS && is_free(own) {
+        let port = if position == 0 && own >= FIRST_OF_USERS && (self.is_free)(own) {
             own
         } else {
             known.another()?
@@ -59,7 +81,7 @@ impl Ports {
 
     /// The port that stood for `own` of an address.
     pub(crate) fn known(&self, host: &str, own: u16) -> u16 {
-        let known = self.0.borrow();
+        let known = self.known.borrow();
         let (host, is_v6) = read(host);
         let mut hosts = known.hosts.get(&(own, is_v6)).into_iter().flatten();
         let position = hosts.position(|it| *it == host).unwrap_or(0);
@@ -107,7 +129,7 @@ mod tests {
 
     #[test]
     fn each_address_of_a_port_has_a_port_of_its_own() {
-        let ports = Ports::default();
+        let ports = Ports::all_free();
         let [every, first, second] =
             ["*", "192.0.2.10", "192.0.2.11"].map(|host| ports.at(host, 80).unwrap());
         assert!(every != first && first != second && second != every);

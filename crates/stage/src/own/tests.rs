@@ -44,7 +44,7 @@ fn change_by(
         rules,
         replacements,
         variables: &Variables::default(),
-        ports: &Ports::default(),
+        ports: &Ports::all_free(),
         names: &Names::default(),
         user: None,
         taken: &Taken::default(),

@@ -76,7 +76,7 @@ fn edited(
         rules: &server.own,
         replacements: &[],
         variables: &variables,
-        ports: &Ports::default(),
+        ports: &Ports::all_free(),
         names: &Names::default(),
         user: user.as_ref(),
         taken: &Taken::default(),
