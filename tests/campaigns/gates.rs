@@ -227,7 +227,7 @@ fn wrong_gates_and_conditions_are_refused_before_anything_is_measured() {
     let run = ["run", "smoke", "--contender", "nginx-default"];
     refused(&run, &["--gate", "rate=5%"], "the plan has one alone");
     let baseline = ["--gate", "rate=5%", "--baseline", "missing"];
-    refused(&run, &baseline, "holds no record");
+    refused(&run, &baseline, "there is no missing");
     let load = ["load", "http://127.0.0.1:9/", "--fail-if", "cpu > 1ms"];
     scene
         .run(&load)

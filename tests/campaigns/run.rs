@@ -124,7 +124,7 @@ fn a_folder_without_a_record_is_reported() {
     let report = scene.run(&["report", "home"]);
     report.expect(2).says("holds no record");
     let resume = scene.run(&["run", "--resume", "absent"]);
-    resume.expect(2).says("absent holds no record");
+    resume.expect(2).says("there is no absent; name a folder");
 }
 
 #[test]
