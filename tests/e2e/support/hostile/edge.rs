@@ -104,7 +104,7 @@ impl Edge {
                 line.open(&[])?;
                 good::read_request(line)?;
                 line.send(HELLO)?;
-                std::thread::sleep(Duration::from_millis(20));
+                std::thread::sleep(Duration::from_millis(400));
                 line.send(HELLO)?;
                 line.drain()
             }
