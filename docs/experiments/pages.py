@@ -54,6 +54,8 @@ def keep(report: str, name: str) -> None:
     if not found:
         sys.exit(f"{report} is no report of bakeoff: expected the page that `bakeoff run` writes")
     kept = {**unpacked(json.loads(found[1])), "trials": []}
+    # Where the program was is nobody's matter.
+    kept["campaign"]["machine"]["command"][0] = "bakeoff"
     DATA.mkdir(exist_ok=True)
     text = json.dumps(kept, separators=(",", ":"))
     (DATA / f"{name}.json").write_text(text + "\n")
