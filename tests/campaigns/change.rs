@@ -54,6 +54,34 @@ fn what_has_no_sense_is_refused() {
     check(&["nginx", "--format", "junit"], formats);
 }
 
+#[test]
+fn a_share_is_of_what_the_slowest_carries_and_the_same_for_all() {
+    let scene = Scene::of("[contender.nginx]\nrate = 9000\n[contender.caddy]\nrate = 2000\n");
+    let share = ["--share", "50%", "--save-plan", "mine.toml"];
+    let saved = scene.run(&[&SHORT[..9], &share].concat());
+    saved
+        .expect(0)
+        .says("3 x none, 3 x reload in each of 2 rounds");
+    let plan = scene.read("mine.toml");
+    assert_eq!(plan.matches("capacity_share = 0.5").count(), 2, "{plan}");
+    assert!(!plan.contains("[[load]]"), "{plan}");
+    let run = ["run", "mine.toml", "--out", "record", "--format", "json"];
+    let document = scene.json(&run);
+    let costs = document["costs"].as_array().unwrap();
+    assert_eq!(costs.len(), 4, "{document}");
+    for cost in costs {
+        let rate = cost["rate_per_s"].as_f64().unwrap();
+        assert!((980.0..=1000.0).contains(&rate), "{rate}");
+        assert_eq!(cost["actions"], 6);
+    }
+    let check = |arguments: &[&str], expected: &str| {
+        let command = [&["change", "nginx"], arguments].concat();
+        scene.run(&command).expect(2).says(expected);
+    };
+    check(&["--share", "50%", "--rate", "5"], "cannot be used with");
+    check(&["--share", "200%"], "write 1% to 100%");
+}
+
 /// One server loses seven requests and pauses at each reload, the other closes connections.
 const MACHINE: &str = r#"
 [contender.nginx]

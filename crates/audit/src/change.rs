@@ -42,6 +42,8 @@ pub struct Cost {
     pub setting: String,
     /// What was done.
     pub action: Action,
+    /// Requests due per second; null where no trial says.
+    pub rate_per_s: Option<f64>,
     /// From one time to the next, seconds. Half of it before an action and half of it after it are
     /// its stretch.
     pub every_s: f64,
@@ -402,6 +404,10 @@ impl<'r> Judged<'r> {
             load: load.label(),
             setting: setting(load),
             action: self.asked.action,
+            rate_per_s: self
+                .counted
+                .first()
+                .and_then(|it| it.load.model.rate_per_s()),
             every_s: self.asked.every.as_secs_f64(),
             rounds_planned,
             rounds: self.counted.len(),

@@ -71,6 +71,7 @@ mod timed;
 pub use action::{Action, Actions};
 pub use ascii::{ascii_authority, encoded_target};
 pub use change::Change;
+pub use changes::CHANGE_RATE;
 pub use client::{Client, ClientCertificate, ProxyVersion, Resumption};
 pub use container::{
     ContainerSource, MountedConfig, OwnCompose, OwnContainer, OwnImage, check_image,

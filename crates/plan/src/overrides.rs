@@ -256,6 +256,10 @@ impl Plan {
     fn rates(&mut self, overrides: &Overrides) -> Result<(), PlanError> {
         if let Some(rate_per_s) = overrides.rate {
             rules::rate(rate_per_s).map_err(|fault| fault.at(Place::flag("rate")))?;
+            if self.is_change() {
+                // No rate is a share of anything any more.
+                self.loads.retain(|load| load.actions.is_some());
+            }
             for load in &mut self.loads {
                 let arrival = load.model.arrival().unwrap_or(Arrival::Poisson);
                 let clients = load.clients();

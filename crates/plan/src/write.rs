@@ -52,7 +52,7 @@ impl Plan {
                 duration: self.references.duration.map(DurationText),
             },
             contender: self.contenders.iter().map(contender_table).collect(),
-            load: self.loads.iter().filter_map(load_table).collect(),
+            load: load_tables(self),
             search: self.loads.iter().filter_map(search_table).collect(),
             overload: self.loads.iter().filter_map(overload_table).collect(),
             change: self.loads.iter().filter_map(change_table).collect(),
@@ -132,11 +132,16 @@ fn answer_table(answer: &OwnAnswer) -> OwnAnswerTable {
     }
 }
 
-/// `None` of a load whose rate is sought, which is a search, of an overload and of a change.
-fn load_table(load: &Load) -> Option<LoadTable> {
-    if load.actions.is_some() {
-        return None;
+/// None of a change: the loads that it has besides follow from its tables.
+fn load_tables(plan: &Plan) -> Vec<LoadTable> {
+    if plan.is_change() {
+        return Vec::new();
     }
+    plan.loads.iter().filter_map(load_table).collect()
+}
+
+/// `None` of a load whose rate is sought, which is a search, and of an overload.
+fn load_table(load: &Load) -> Option<LoadTable> {
     let (rate, capacity_share, arrival) = match load.model {
         LoadModel::Closed { .. } => (None, None, None),
         LoadModel::Open {

@@ -49,9 +49,12 @@ pub(crate) struct DoneFlags {
     /// From one time to the next
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = duration)]
     pub(crate) every: Duration,
-    /// Requests per second
-    #[arg(short, long, value_name = "R", default_value = "1000", value_parser = per_second)]
-    pub(crate) rate: f64,
+    /// Requests per second [default: 1000]
+    #[arg(short, long, value_name = "R", value_parser = per_second)]
+    pub(crate) rate: Option<f64>,
+    /// The same as a share of what the slowest contender carries, which is measured first
+    #[arg(long, value_name = "P%", value_parser = share, conflicts_with = "rate")]
+    pub(crate) share: Option<f64>,
     /// Share of the requests on kept connections; each of the others has one of its own
     #[arg(long, value_name = "P%", default_value = "80%", value_parser = kept)]
     pub(crate) kept: f64,
@@ -87,6 +90,11 @@ fn action(text: &str) -> Result<Action, String> {
         let names = Action::ALL.map(Action::name).join(", ");
         format!("`{text}` is no action: write some of {names}")
     })
+}
+
+/// Reads a share of a capacity, such as `50%`.
+fn share(text: &str) -> Result<f64, String> {
+    percent_of("what they carry", 1.0..=100.0, text)
 }
 
 /// Reads a share such as `80%`.

@@ -21,9 +21,15 @@ pub(crate) struct ChangeTable {
     pub(crate) times: u32,
     /// From one to the next.
     pub(crate) every: DurationText,
-    /// Requests per second.
+    /// Requests per second; without it and `capacity_share`, 1,000.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 10_000_000, "examples" = [1000]))]
-    pub(crate) rate: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rate: Option<f64>,
+    /// The same as a share of what the slowest contender carries in a closed loop of so many
+    /// clients, which is measured first.
+    #[schemars(extend("minimum" = 0.01, "maximum" = 1, "examples" = [0.5]))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) capacity_share: Option<f64>,
     /// Gaps between requests; without it, constant.
     #[schemars(extend("examples" = ["poisson"]))]
     pub(crate) arrival: Arrival,
@@ -49,7 +55,8 @@ impl Default for ChangeTable {
             action: Action::Reload,
             times: 10,
             every: seconds(3),
-            rate: 1000.0,
+            rate: None,
+            capacity_share: None,
             arrival: Arrival::Constant,
             clients: 50,
             streams: 1,

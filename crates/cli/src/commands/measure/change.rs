@@ -4,7 +4,8 @@
 //! something is done, and it is carried out, recorded and continued like any other.
 
 use bakeoff_plan::{
-    Action, Actions, Contender, Load, LoadModel, Overrides, Plan, RoundsAsked, ServerChoice,
+    Action, Actions, CHANGE_RATE, Contender, Load, LoadModel, Overrides, Plan, RoundsAsked,
+    ServerChoice,
 };
 
 use super::made::Kind;
@@ -96,11 +97,19 @@ fn load(done: &DoneFlags, action: Action) -> Load {
         every: done.every,
         kept: done.kept,
     };
-    let model = LoadModel::Open {
-        rate_per_s: done.rate,
-        arrival: done.arrival.ready(),
-        clients: done.clients,
+    let (arrival, clients) = (done.arrival.ready(), done.clients);
+    let rate_per_s = done.rate.unwrap_or(CHANGE_RATE);
+    let open = LoadModel::Open {
+        rate_per_s,
+        arrival,
+        clients,
     };
+    let share = |capacity_share| LoadModel::OpenShare {
+        capacity_share,
+        arrival,
+        clients,
+    };
+    let model = done.share.map_or(open, share);
     Load {
         warmup_s: done.warmup.as_secs_f64(),
         timeout_s: done.timeout.as_secs_f64(),
