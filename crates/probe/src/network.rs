@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ impl Network {
     ///
     /// # Errors
     /// When this user may not.
-    pub fn add_addresses(&self, addresses: &[Ipv4Addr]) -> io::Result<()> {
+    pub fn add_addresses(&self, addresses: &[IpAddr]) -> io::Result<()> {
         self.within(|| addresses.iter().try_for_each(|&it| add_address(it)))?
     }
 
@@ -133,15 +133,19 @@ fn raise_loopback() -> io::Result<()> {
 }
 
 /// Gives loopback one more address.
-fn add_address(address: Ipv4Addr) -> io::Result<()> {
-    let [family, attribute] = [libc::AF_INET as u8, libc::IFA_LOCAL as u8];
+fn add_address(address: IpAddr) -> io::Result<()> {
+    let (family, bytes) = match address {
+        IpAddr::V4(ip) => (libc::AF_INET, ip.octets().to_vec()),
+        IpAddr::V6(ip) => (libc::AF_INET6, ip.octets().to_vec()),
+    };
+    let length = bytes.len() as u8;
     // `struct ifaddrmsg`: family, length of the prefix, flags, scope, then the interface; and one
     // attribute: its length, its kind, and the address.
-    let mut order = vec![family, 32, 0, 0];
+    let mut order = vec![family as u8, 8 * length, 0, 0];
     order.extend(LOOPBACK.to_ne_bytes());
-    order.extend(8_u16.to_ne_bytes());
-    order.extend(u16::from(attribute).to_ne_bytes());
-    order.extend(address.octets());
+    order.extend((4 + u16::from(length)).to_ne_bytes());
+    order.extend(libc::IFA_LOCAL.to_ne_bytes());
+    order.extend(bytes);
     let flags = (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
     netlink::carry_out(libc::RTM_NEWADDR, flags, &order)
 }
@@ -156,7 +160,7 @@ impl Eq for Network {}
 
 #[cfg(test)]
 mod tests {
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
     use std::process::{Child, Command, Stdio};
 
     use super::*;
@@ -217,19 +221,21 @@ mod tests {
             return;
         }
         let network = Network::new().unwrap();
-        let elsewhere = Ipv4Addr::new(192, 0, 2, 7);
-        network.add_addresses(&[elsewhere]).unwrap();
-        let connects = |to: (Ipv4Addr, u16)| {
-            let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, to.1)).unwrap();
+        let elsewhere = Ipv4Addr::new(192, 0, 2, 7).into();
+        let beyond = "2001:db8::7".parse().unwrap();
+        network.add_addresses(&[elsewhere, beyond]).unwrap();
+        let connects = |(ip, port): (IpAddr, u16)| {
+            let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).unwrap();
             let port = listener.local_addr().unwrap().port();
-            TcpStream::connect((to.0, port)).map_err(|cause| cause.kind())
+            TcpStream::connect((ip, port)).map_err(|cause| cause.kind())
         };
         let inside = |to| network.within(|| connects(to)).unwrap();
-        assert!(inside((Ipv4Addr::LOCALHOST, 80)).is_ok());
+        assert!(inside((Ipv4Addr::LOCALHOST.into(), 80)).is_ok());
         assert!(inside((elsewhere, 443)).is_ok());
-        for nowhere in [Ipv4Addr::new(192, 0, 2, 8), Ipv4Addr::new(10, 0, 0, 1)] {
-            let failed = inside((nowhere, 0)).unwrap_err();
-            assert_eq!(failed, io::ErrorKind::NetworkUnreachable);
+        assert!(inside((beyond, 443)).is_ok());
+        for nowhere in ["192.0.2.8", "10.0.0.1", "2001:db8::8"] {
+            let failed = inside((nowhere.parse().unwrap(), 0)).unwrap_err();
+            assert_eq!(failed, io::ErrorKind::NetworkUnreachable, "{nowhere}");
         }
     }
 

@@ -72,8 +72,8 @@ impl Quarters {
             let message = error.message.take().unwrap_or_default();
             let all = self.unanswered.join(", ");
             return error.with_message(format!(
-                "{message}\n(the upstream of a box speaks HTTP/1.1 without TLS, at names and at \
-                 addresses of version 4; it does not answer {all})"
+                "{message}\n(the upstream of a box speaks HTTP/1.1 without TLS, at names and \
+                 addresses; it does not answer {all})"
             ));
         }
         error

@@ -1,6 +1,6 @@
 //! Where the upstream of a box listens: at each address that the file asks.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use super::{LOCALHOST, NAMED, parts_of};
 use crate::found::{Found, Listener, UpstreamKind};
@@ -57,14 +57,21 @@ pub(super) fn unanswered(found: &Found) -> Vec<String> {
     all.filter(|it| !is_answered(it)).cloned().collect()
 }
 
-/// Where a host is in a box; nowhere for an address of version 6, but for loopback's.
+/// Where a host is in a box; nowhere for an address that loopback cannot have.
 fn ips_of(host: &str) -> Vec<IpAddr> {
-    match host.parse::<IpAddr>() {
-        Ok(ip) if ip.is_ipv4() || ip.is_loopback() => vec![ip],
-        Ok(_) => Vec::new(),
+    match host.parse::<IpAddr>().map(|ip| ip.to_canonical()) {
+        Ok(ip) if ip.is_multicast() || is_link_local(ip) => Vec::new(),
+        Ok(IpAddr::V6(ip)) if ip.is_unspecified() => vec![Ipv6Addr::LOCALHOST.into()],
+        Ok(ip) if ip.is_unspecified() => vec![LOOPBACK],
+        Ok(ip) => vec![ip],
         Err(_) if host == LOCALHOST => vec![LOOPBACK, Ipv6Addr::LOCALHOST.into()],
         Err(_) => vec![NAMED.into()],
     }
+}
+
+/// Whether it is an address of version 6 that says nothing without the name of an interface.
+fn is_link_local(ip: IpAddr) -> bool {
+    matches!(ip, IpAddr::V6(ip) if ip.segments()[0] & 0xffc0 == 0xfe80)
 }
 
 /// Whether it is where a listener will be.
@@ -75,14 +82,9 @@ fn is_at(listener: &Listener, address: SocketAddr) -> bool {
 }
 
 /// Those of them that loopback must be given first.
-pub(super) fn beyond_loopback(upstreams: &[SocketAddr]) -> Vec<Ipv4Addr> {
-    let mut ips: Vec<Ipv4Addr> = upstreams
-        .iter()
-        .filter_map(|it| match it.ip() {
-            IpAddr::V4(ip) if !ip.is_loopback() => Some(ip),
-            _ => None,
-        })
-        .collect();
+pub(super) fn beyond_loopback(upstreams: &[SocketAddr]) -> Vec<IpAddr> {
+    let ips = upstreams.iter().map(SocketAddr::ip);
+    let mut ips: Vec<IpAddr> = ips.filter(|ip| !ip.is_loopback()).collect();
     ips.sort();
     ips.dedup();
     ips
@@ -119,6 +121,11 @@ mod tests {
             "10.1.2.3:80",
             "127.0.0.2:80",
             "[2001:db8::1]:80",
+            "[::ffff:10.1.2.3]:81",
+            "0.0.0.0:82",
+            "[::]:82",
+            "[fe80::1]:80",
+            "224.0.0.1:80",
             "https://a:9000",
         ];
         let found = found(&asked, &[("0.0.0.0", 8080), ("127.0.0.1", 80)]);
@@ -130,10 +137,19 @@ mod tests {
             "[::1]:70",
             "10.1.2.3:80",
             "127.0.0.2:80",
+            "[2001:db8::1]:80",
+            "10.1.2.3:81",
+            "127.0.0.1:82",
+            "[::1]:82",
         ];
         assert_eq!(texts, expected);
-        assert_eq!(unanswered(&found), ["[2001:db8::1]:80", "https://a:9000"]);
-        assert_eq!(beyond_loopback(&all), [Ipv4Addr::new(10, 1, 2, 3), NAMED]);
+        let nobodys = ["[fe80::1]:80", "224.0.0.1:80", "https://a:9000"];
+        assert_eq!(unanswered(&found), nobodys);
+        let added: Vec<String> = beyond_loopback(&all)
+            .iter()
+            .map(IpAddr::to_string)
+            .collect();
+        assert_eq!(added, ["10.1.2.3", "198.18.0.1", "2001:db8::1"]);
     }
 
     #[test]
