@@ -1,23 +1,31 @@
 //! Users' own files that run in a box: with a network and a file system of their own.
 
 use std::io::ErrorKind::WouldBlock;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+use std::time::Duration;
 
+use bakeoff_probe::Network;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::files::trials;
 use crate::support::scene::{Finished, Scene};
-use crate::support::servers::are_installed;
+use crate::support::servers::{are_installed, on_path};
 use crate::support::{SHORT, pass_over, wait_until};
+
+/// Whether this process may make a box.
+fn may_box() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        pass_over("only root makes a box");
+    }
+    is_root
+}
 
 /// Whether a box with one of these servers can be made here.
 fn can_box(scene: &Scene, servers: &[&str]) -> bool {
-    if !rustix::process::geteuid().is_root() {
-        pass_over("only root makes a box");
-        return false;
-    }
-    are_installed(scene, servers)
+    may_box() && are_installed(scene, servers)
 }
 
 /// What mounts this process sees.
@@ -86,6 +94,77 @@ fn own_files_are_raced_as_they_are_with_their_upstreams_in_the_box() {
     let address = |it: &Value| it["server"]["address"].clone();
     let h2o = format!("127.0.0.1:{listen}");
     assert!(trials.iter().any(|it| address(it) == h2o.as_str()));
+}
+
+/// Sends all that is for other machines to an interface that counts it, where this can be had.
+fn open_way_out() -> bool {
+    if on_path("ip").is_none() {
+        pass_over("`ip` is missing: tests/programs.sh sshd");
+        return false;
+    }
+    // No packet of the kernel's own: no question for an address of the link, and no version 6.
+    let script = "ip link add out type veth peer name far && ip link set far up arp off && \
+                  { echo 1 > /proc/sys/net/ipv6/conf/out/disable_ipv6 || true; } && \
+                  ip link set out up arp off && ip address add 203.0.113.1/24 dev out && \
+                  ip route add default dev out";
+    let made = Command::new("sh").args(["-c", script]).status().unwrap();
+    if !made.success() {
+        pass_over("this kernel or container allows no pair of interfaces");
+    }
+    made.success()
+}
+
+/// Packets that have left the calling thread's network.
+fn packets_out() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
+    let mut lines = text.lines().map(str::trim);
+    let counts = lines.find_map(|line| line.strip_prefix("out:")).unwrap();
+    // After eight of what has come in.
+    let sent = counts.split_whitespace().nth(9).unwrap();
+    sent.parse().unwrap()
+}
+
+#[test]
+fn no_packet_of_a_box_leaves_this_machine() {
+    if !may_box() {
+        return;
+    }
+    // A machine of its own, as far as networks go.
+    Network::new()
+        .unwrap()
+        .within(race_beside_a_way_out)
+        .unwrap();
+}
+
+fn race_beside_a_way_out() {
+    let scene = Scene::new();
+    if !can_box(&scene, &["h2o", "varnish"]) || !open_way_out() {
+        return;
+    }
+    scene.write(
+        "h2o.conf",
+        "listen: 8080\nhosts:\n  default:\n    paths:\n      /:\n        \
+         proxy.reverse.url: http://192.0.2.9:81/\n",
+    );
+    let backends = "vcl 4.1;\nimport directors;\nbackend a { .host = \"one.test\"; .probe = \
+                    { .url = \"/health\"; .interval = 100ms; } }\n\
+                    backend b { .host = \"2001:db8::9\"; .port = \"81\"; }\n\
+                    sub vcl_init { new all = directors.round_robin(); all.add_backend(a); \
+                    all.add_backend(b); }\n\
+                    sub vcl_recv { set req.backend_hint = all.backend(); return (pass); }\n";
+    scene.write("default.vcl", backends);
+    let before = packets_out();
+    let race = ["race", "./h2o.conf", "./default.vcl", "/"];
+    let race = [&race[..], &["--out", "record"], &SHORT].concat();
+    scene.run(&race).expect_measured();
+    for trial in trials(&scene.path("record")) {
+        assert_eq!(trial["result"]["outcomes"]["status"], 0, "{trial}");
+    }
+    assert_eq!(packets_out(), before);
+    // What the files ask is seen when this process asks it.
+    let upstream: SocketAddr = "192.0.2.9:81".parse().unwrap();
+    let dialled = TcpStream::connect_timeout(&upstream, Duration::from_millis(20));
+    assert!(dialled.is_err() && packets_out() > before, "{dialled:?}");
 }
 
 #[test]
