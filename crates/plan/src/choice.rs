@@ -20,12 +20,8 @@ pub(crate) fn contenders(
         let contender =
             in_version(&all, name).map_err(|fault| fault.at(Place::flag("contender")))?;
         if all.iter().chain(&added).any(|it| it.name == contender.name) {
-            return Err(PlanError::Duplicate {
-                place: Place::flag("contender"),
-                what: "contender",
-                name: contender.name,
-                fix: "name each contender once".to_owned(),
-            });
+            let (place, fix) = (Place::flag("contender"), "name each contender once");
+            return Err(PlanError::twice(place, "contender", &contender.name, fix));
         }
         added.push(contender);
     }

@@ -78,12 +78,8 @@ pub(crate) fn contenders(
         }
         for (name, server) in made {
             if contenders.iter().any(|other| other.name == name) {
-                return Err(PlanError::Duplicate {
-                    place: at("name"),
-                    what: "contender",
-                    name,
-                    fix: "give each contender a name of its own".to_owned(),
-                });
+                let fix = "give each contender a name of its own";
+                return Err(PlanError::twice(at("name"), "contender", &name, fix));
             }
             contenders.push(Contender {
                 name,

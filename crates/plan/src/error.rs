@@ -156,6 +156,17 @@ impl PlanError {
         }
     }
 
+    /// Of the second thing of one name.
+    pub(crate) fn twice(place: Box<Place>, what: &'static str, name: &str, fix: &str) -> Self {
+        let (name, fix) = (name.to_owned(), fix.to_owned());
+        Self::Duplicate {
+            place,
+            what,
+            name,
+            fix,
+        }
+    }
+
     /// Where it is wrong.
     pub fn place(&self) -> &Place {
         match self {

@@ -346,12 +346,13 @@ fn roles(source: &Source<'_>, file: &HostsFile) -> Result<HostRoles, PlanError> 
     for (index, name) in generators.iter().enumerate() {
         check(format!("generators.{index}"), name)?;
         if generators[..index].contains(name) {
-            return Err(PlanError::Duplicate {
-                place: source.place(&format!("roles.generators.{index}")),
-                what: "generator",
-                name: name.clone(),
-                fix: "name each host once".to_owned(),
-            });
+            let place = source.place(&format!("roles.generators.{index}"));
+            return Err(PlanError::twice(
+                place,
+                "generator",
+                name,
+                "name each host once",
+            ));
         }
     }
     let server = table.server.clone().unwrap_or_else(home);

@@ -47,14 +47,9 @@ pub(crate) fn loads(source: &Source<'_>, tables: &[LoadTable]) -> Result<Vec<Loa
                 actions: None,
             };
             if !labels.insert(load.label()) {
-                return Err(PlanError::Duplicate {
-                    place: at("clients"),
-                    what: "load",
-                    name: load.label(),
-                    fix: "two loads must differ in clients, streams, requests, rate, \
-                           capacity_share, arrival or connect"
-                        .to_owned(),
-                });
+                let fix = "two loads must differ in clients, streams, requests, rate, \
+                           capacity_share, arrival or connect";
+                return Err(PlanError::twice(at("clients"), "load", &load.label(), fix));
             }
             loads.push(load);
         }

@@ -313,18 +313,11 @@ impl Plan {
                 continue;
             }
             if self.loads.iter().any(|other| other.label() == load.label()) {
-                return Err(PlanError::Duplicate {
-                    place: Place::flag(if overrides.clients.is_some() {
-                        "clients"
-                    } else {
-                        "rate"
-                    }),
-                    what: "load",
-                    name: load.label(),
-                    fix: "the plan's loads differ in their times: give one time to all with \
-                           `--duration` and `--warmup`"
-                        .to_owned(),
-                });
+                let has_clients = overrides.clients.is_some();
+                let place = Place::flag(if has_clients { "clients" } else { "rate" });
+                let fix = "the plan's loads differ in their times: give one time to all with \
+                           `--duration` and `--warmup`";
+                return Err(PlanError::twice(place, "load", &load.label(), fix));
             }
             self.loads.push(load);
         }

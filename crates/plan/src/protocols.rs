@@ -134,12 +134,9 @@ pub(crate) fn check_each(
 ) -> Result<(), PlanError> {
     for (index, protocol) in protocols.iter().enumerate() {
         if protocols[..index].contains(protocol) {
-            return Err(PlanError::Duplicate {
-                place: source.place(&format!("{key}.{index}")),
-                what: "protocol",
-                name: protocol.name().to_owned(),
-                fix: "name each protocol once".to_owned(),
-            });
+            let (place, fix) = (format!("{key}.{index}"), "name each protocol once");
+            let place = source.place(&place);
+            return Err(PlanError::twice(place, "protocol", protocol.name(), fix));
         }
     }
     Ok(())

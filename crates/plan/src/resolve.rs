@@ -157,7 +157,7 @@ fn workloads(
     for (asked, place) in chosen(source, file, base, library)? {
         for workload in expand(asked, &all).map_err(|fault| fault.at(source.place(&place)))? {
             if workloads.iter().any(|other| other.name == workload.name) {
-                return Err(twice(source.place(&place), workload.name));
+                return Err(twice(source.place(&place), &workload.name));
             }
             workloads.push(workload);
         }
@@ -177,7 +177,7 @@ fn chosen(
         let asked = resolve_workload(source, &format!("workload.{index}."), table, base, library)?;
         let key = format!("workload.{index}.name");
         if own.iter().any(|(other, _)| other.name() == asked.name()) {
-            return Err(twice(source.place(&key), asked.name().to_owned()));
+            return Err(twice(source.place(&key), asked.name()));
         }
         own.push((asked, key));
     }
@@ -195,7 +195,7 @@ fn chosen(
     for (index, name) in names.iter().enumerate() {
         let key = format!("workloads.{index}");
         if chosen.iter().any(|(other, _)| other.name() == name) {
-            return Err(twice(source.place(&key), name.clone()));
+            return Err(twice(source.place(&key), name));
         }
         let asked = match own.iter().find(|(own, _)| own.name() == name) {
             Some((own, _)) => own.clone(),
@@ -220,14 +220,8 @@ fn chosen(
     Ok(chosen)
 }
 
-fn twice(place: Box<crate::Place>, name: String) -> PlanError {
-    let fix = "name each workload once".to_owned();
-    PlanError::Duplicate {
-        place,
-        what: "workload",
-        name,
-        fix,
-    }
+fn twice(place: Box<crate::Place>, name: &str) -> PlanError {
+    PlanError::twice(place, "workload", name, "name each workload once")
 }
 
 /// The workload called `name` of the library, which is named at `place`.

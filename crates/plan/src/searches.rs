@@ -73,12 +73,8 @@ pub(crate) fn of_tables<T>(
         let place = |key: &str| source.place(&format!("{}.{index}.{key}", kind.name));
         let load = load(table).map_err(|(key, fault)| fault.at(place(key)))?;
         if loads.iter().any(|other| other.label() == load.label()) {
-            return Err(PlanError::Duplicate {
-                place: place(kind.key),
-                what: kind.name,
-                name: load.label(),
-                fix: kind.fix.to_owned(),
-            });
+            let place = place(kind.key);
+            return Err(PlanError::twice(place, kind.name, &load.label(), kind.fix));
         }
         loads.push(load);
     }

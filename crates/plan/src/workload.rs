@@ -61,12 +61,9 @@ pub(crate) fn resolve_workload(
     for (index, entry) in table.file.iter().enumerate() {
         let file = served_file(source, &format!("{path}file.{index}."), entry)?;
         if files.iter().any(|other| other.path == file.path) {
-            return Err(PlanError::Duplicate {
-                place: at(&format!("file.{index}.path")),
-                what: "file",
-                name: file.path,
-                fix: "give each `[[file]]` a path of its own".to_owned(),
-            });
+            let place = at(&format!("file.{index}.path"));
+            let fix = "give each `[[file]]` a path of its own";
+            return Err(PlanError::twice(place, "file", &file.path, fix));
         }
         files.push(file);
     }
