@@ -1,4 +1,4 @@
-//! What a proxied workload demands of the origin: the `[origin]` table as a ready value, and back.
+//! What a proxied workload demands of the origin: its `[origin]` table, in plan files and stored.
 //!
 //! How the origin fulfils it is not known here; see [`Demand`] for the meaning of each part.
 
@@ -8,35 +8,44 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use crate::duration::{format_duration, parse_duration};
-use crate::error::PlanError;
+use crate::duration::{self, format_duration, parse_duration};
 use crate::file::DurationText;
 use crate::rules::{self, Fault};
-use crate::source::Source;
-use crate::stored;
 
-/// What is wanted of the origin. Shares are of all its requests, from 0 to 1, all together too.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What is wanted of the origin behind the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "OriginTable")]
 pub struct Demand {
-    /// Time from a whole request to the begin of its answer; `None` is none.
+    /// Time before each answer: always the same, or drawn from a distribution.
     pub delay: Option<Delay>,
-    /// Share answered with `error_status`.
+    /// Share of the requests answered with `error_status`.
+    #[serde(default)]
+    #[schemars(extend("minimum" = 0, "maximum" = 1, "examples" = [0.01]))]
     pub errors: f64,
-    /// That status, 400 to 599.
+    /// Status of these errors.
+    #[serde(default = "default_error_status")]
+    #[schemars(range(min = 400, max = 599), extend("examples" = [503]))]
     pub error_status: u16,
-    /// Share whose connection is reset instead of an answer.
+    /// Share of the requests whose connection is reset instead of an answer.
+    #[serde(default)]
+    #[schemars(extend("minimum" = 0, "maximum" = 1, "examples" = [0.01]))]
     pub resets: f64,
-    /// Share whose connection is closed half way through the body.
+    /// Share of the requests whose connection is closed half way through the body.
+    #[serde(default)]
+    #[schemars(extend("minimum" = 0, "maximum" = 1, "examples" = [0.01]))]
     pub closes: f64,
-    /// The body in pieces.
+    /// The body in pieces, with a time between them.
     pub slow_body: Option<SlowBody>,
     /// Requests in service at once; the others wait in order.
+    #[schemars(range(min = 1, max = 1_000_000), extend("examples" = [16]))]
     pub workers: Option<u32>,
-    /// Requests that may wait; one more is answered with 503. `None` is without limit.
+    /// Requests that may wait for a worker; one more is answered with 503.
+    #[schemars(range(min = 0, max = 1_000_000_000), extend("examples" = [128]))]
     pub queue: Option<u32>,
 }
 
@@ -76,7 +85,7 @@ impl Demand {
     }
 
     /// The same, with the key that is at fault.
-    fn fault(&self) -> Result<(), (&'static str, Fault)> {
+    pub(crate) fn fault(&self) -> Result<(), (&'static str, Fault)> {
         if let Some(delay) = &self.delay {
             delay.check().map_err(|fault| ("delay", fault))?;
         }
@@ -104,8 +113,8 @@ impl Demand {
 }
 
 /// A distribution of times, each at most a day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(into = "DelayText")]
 pub enum Delay {
     /// Always this.
     Constant(Duration),
@@ -131,13 +140,16 @@ pub enum Delay {
 }
 
 /// A body in pieces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "SlowBodyTable")]
 pub struct SlowBody {
-    /// Bytes of a piece, at least 1.
+    /// Bytes of a piece.
+    #[schemars(range(min = 1, max = 67_108_864), extend("examples" = [1024]))]
     pub bytes: u32,
     /// Time from a piece to the next.
-    #[serde(rename = "every_s", with = "stored::seconds")]
+    #[serde(with = "duration::text")]
+    #[schemars(with = "DurationText")]
     pub every: Duration,
 }
 
@@ -221,20 +233,6 @@ impl FromStr for Delay {
     }
 }
 
-impl From<Delay> for String {
-    fn from(delay: Delay) -> Self {
-        delay.to_string()
-    }
-}
-
-impl TryFrom<String> for Delay {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
 impl Delay {
     /// Holds the times against each other.
     fn check(&self) -> Result<(), Fault> {
@@ -257,134 +255,102 @@ impl Delay {
     }
 }
 
-/// What is wanted of the origin behind the server.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct OriginTable {
-    /// Time before each answer: always the same, or drawn from a distribution.
-    pub(crate) delay: Option<DelayText>,
-    /// Share of the requests answered with `error_status`.
-    #[serde(default)]
-    #[schemars(extend("minimum" = 0, "maximum" = 1, "examples" = [0.01]))]
-    pub(crate) errors: f64,
-    /// Status of these errors.
-    #[serde(default = "default_error_status")]
-    #[schemars(range(min = 400, max = 599), extend("examples" = [503]))]
-    pub(crate) error_status: u16,
-    /// Share of the requests whose connection is reset instead of an answer.
-    #[serde(default)]
-    #[schemars(extend("minimum" = 0, "maximum" = 1, "examples" = [0.01]))]
-    pub(crate) resets: f64,
-    /// Share of the requests whose connection is closed half way through the body.
-    #[serde(default)]
-    #[schemars(extend("minimum" = 0, "maximum" = 1, "examples" = [0.01]))]
-    pub(crate) closes: f64,
-    /// The body in pieces, with a time between them.
-    pub(crate) slow_body: Option<SlowBodyTable>,
-    /// Requests in service at once; the others wait in order.
-    #[schemars(range(min = 1, max = 1_000_000), extend("examples" = [16]))]
-    pub(crate) workers: Option<u32>,
-    /// Requests that may wait for a worker; one more is answered with 503.
-    #[schemars(range(min = 0, max = 1_000_000_000), extend("examples" = [128]))]
-    pub(crate) queue: Option<u32>,
-}
-
-/// A body in pieces.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SlowBodyTable {
-    /// Bytes of a piece.
-    #[schemars(range(min = 1, max = 67_108_864), extend("examples" = [1024]))]
-    pub(crate) bytes: u32,
-    /// Time from a piece to the next.
-    pub(crate) every: DurationText,
-}
-
-/// A time, or a table that names a distribution.
-#[derive(Debug, Clone)]
-pub(crate) enum DelayText {
+/// A delay as it is written: a time, or a table that names a distribution.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum DelayText {
     Constant(DurationText),
     Drawn(DelayTable),
 }
 
 /// A distribution of times: exactly one.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct DelayTable {
+struct DelayTable {
     /// Each time between the two as likely as any other.
-    pub(crate) uniform: Option<UniformTable>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uniform: Option<UniformTable>,
     /// Many short ones, few long ones.
-    pub(crate) exponential: Option<ExponentialTable>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exponential: Option<ExponentialTable>,
     /// A long tail, as response times often have.
-    pub(crate) lognormal: Option<LognormalTable>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lognormal: Option<LognormalTable>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct UniformTable {
+struct UniformTable {
     /// Shortest.
     from: DurationText,
     /// Longest.
     to: DurationText,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ExponentialTable {
+struct ExponentialTable {
     /// Mean.
     mean: DurationText,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LognormalTable {
+struct LognormalTable {
     /// Half are below it.
     median: DurationText,
     /// 99 of 100 are below it.
     p99: DurationText,
 }
 
-/// What the `[origin]` table at `path` (with a dot at its end) asks for.
-///
-/// # Errors
-/// Values that contradict each other.
-pub(crate) fn resolve_demand(
-    source: &Source<'_>,
-    path: &str,
-    table: &OriginTable,
-) -> Result<Demand, PlanError> {
-    let at = |key: &str| source.place(&format!("{path}{key}"));
-    let delay = table.delay.as_ref().map(resolve_delay).transpose();
-    let delay = delay.map_err(|fault| fault.at(at("delay")))?;
-    let demand = Demand {
-        delay,
-        errors: table.errors,
-        error_status: table.error_status,
-        resets: table.resets,
-        closes: table.closes,
-        slow_body: table.slow_body.as_ref().map(|slow| SlowBody {
-            bytes: slow.bytes,
-            every: slow.every.0,
-        }),
-        workers: table.workers,
-        queue: table.queue,
-    };
-    demand.fault().map_err(|(key, fault)| fault.at(at(key)))?;
-    Ok(demand)
+impl<'de> Deserialize<'de> for Delay {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Expected;
+        impl<'de> Visitor<'de> for Expected {
+            type Value = Delay;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a time such as \"5ms\", or a table that names a distribution")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Delay, E> {
+                parse_duration(text).map(Delay::Constant).map_err(E::custom)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Delay, A::Error> {
+                let table = DelayTable::deserialize(MapAccessDeserializer::new(map))?;
+                table.try_into().map_err(de::Error::custom)
+            }
+        }
+        deserializer.deserialize_any(Expected)
+    }
 }
 
-fn resolve_delay(text: &DelayText) -> Result<Delay, Fault> {
-    Ok(match text {
-        DelayText::Constant(time) => Delay::Constant(time.0),
-        DelayText::Drawn(table) => match (&table.uniform, &table.exponential, &table.lognormal) {
-            (Some(uniform), None, None) => Delay::Uniform {
+impl JsonSchema for Delay {
+    fn schema_name() -> Cow<'static, str> {
+        "Delay".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let time = generator.subschema_for::<DurationText>();
+        let drawn = generator.subschema_for::<DelayTable>();
+        json_schema!({ "anyOf": [time, drawn], "examples": ["5ms"] })
+    }
+}
+
+impl TryFrom<DelayTable> for Delay {
+    type Error = Fault;
+
+    fn try_from(table: DelayTable) -> Result<Self, Fault> {
+        Ok(match (table.uniform, table.exponential, table.lognormal) {
+            (Some(uniform), None, None) => Self::Uniform {
                 from: uniform.from.0,
                 to: uniform.to.0,
             },
-            (None, Some(exponential), None) => Delay::Exponential {
+            (None, Some(exponential), None) => Self::Exponential {
                 mean: exponential.mean.0,
             },
-            (None, None, Some(lognormal)) => Delay::Lognormal {
+            (None, None, Some(lognormal)) => Self::Lognormal {
                 median: lognormal.median.0,
                 p99: lognormal.p99.0,
             },
@@ -395,93 +361,29 @@ fn resolve_delay(text: &DelayText) -> Result<Delay, Fault> {
                      `delay = { lognormal = { median = \"5ms\", p99 = \"50ms\" } }`",
                 ));
             }
-        },
-    })
-}
-
-/// The table that [`resolve_demand`] makes `demand` of.
-pub(crate) fn demand_table(demand: &Demand) -> OriginTable {
-    let empty = DelayTable::default();
-    let delay = demand.delay.map(|delay| match delay {
-        Delay::Constant(time) => DelayText::Constant(DurationText(time)),
-        Delay::Uniform { from, to } => DelayText::Drawn(DelayTable {
-            uniform: Some(UniformTable {
-                from: DurationText(from),
-                to: DurationText(to),
-            }),
-            ..empty
-        }),
-        Delay::Exponential { mean } => DelayText::Drawn(DelayTable {
-            exponential: Some(ExponentialTable {
-                mean: DurationText(mean),
-            }),
-            ..empty
-        }),
-        Delay::Lognormal { median, p99 } => DelayText::Drawn(DelayTable {
-            lognormal: Some(LognormalTable {
-                median: DurationText(median),
-                p99: DurationText(p99),
-            }),
-            ..empty
-        }),
-    });
-    OriginTable {
-        delay,
-        errors: demand.errors,
-        error_status: demand.error_status,
-        resets: demand.resets,
-        closes: demand.closes,
-        slow_body: demand.slow_body.map(|slow| SlowBodyTable {
-            bytes: slow.bytes,
-            every: DurationText(slow.every),
-        }),
-        workers: demand.workers,
-        queue: demand.queue,
+        })
     }
 }
 
-impl Serialize for DelayText {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Constant(time) => time.serialize(serializer),
-            Self::Drawn(table) => table.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for DelayText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Expected;
-        impl<'de> Visitor<'de> for Expected {
-            type Value = DelayText;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("a time such as \"5ms\", or a table that names a distribution")
+impl From<Delay> for DelayText {
+    fn from(delay: Delay) -> Self {
+        let mut table = DelayTable::default();
+        match delay {
+            Delay::Constant(time) => return Self::Constant(DurationText(time)),
+            Delay::Uniform { from, to } => {
+                let [from, to] = [from, to].map(DurationText);
+                table.uniform = Some(UniformTable { from, to });
             }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                let time = parse_duration(text).map_err(E::custom)?;
-                Ok(DelayText::Constant(DurationText(time)))
+            Delay::Exponential { mean } => {
+                let mean = DurationText(mean);
+                table.exponential = Some(ExponentialTable { mean });
             }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                DelayTable::deserialize(de::value::MapAccessDeserializer::new(map))
-                    .map(DelayText::Drawn)
+            Delay::Lognormal { median, p99 } => {
+                let [median, p99] = [median, p99].map(DurationText);
+                table.lognormal = Some(LognormalTable { median, p99 });
             }
         }
-        deserializer.deserialize_any(Expected)
-    }
-}
-
-impl JsonSchema for DelayText {
-    fn schema_name() -> Cow<'static, str> {
-        "Delay".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let time = generator.subschema_for::<DurationText>();
-        let drawn = generator.subschema_for::<DelayTable>();
-        json_schema!({ "anyOf": [time, drawn], "examples": ["5ms"] })
+        Self::Drawn(table)
     }
 }
 

@@ -64,6 +64,29 @@ pub fn format_duration(duration: Duration) -> String {
     format!("{}{unit}", ns / unit_ns)
 }
 
+/// A length of time that is stored as such a text.
+pub(crate) mod text {
+    use std::borrow::Cow;
+    use std::time::Duration;
+
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
+
+    pub(crate) fn serialize<S: Serializer>(
+        duration: &Duration,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&super::format_duration(*duration))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Duration, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        super::parse_duration(&text).map_err(Error::custom)
+    }
+}
+
 /// Cuts `text` before the first character that `ends` says.
 fn split_where(text: &str, ends: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(ends).unwrap_or(text.len()))

@@ -5,18 +5,16 @@
 //! and [`crate::check`] take them.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::course::CompareMode;
-use crate::duration::{format_duration, parse_duration};
+use crate::duration;
 use crate::load::Connect;
-use crate::pinning::Cpus;
+use crate::pinning::Pinning;
 use crate::protocol::Protocol;
 use crate::schedule::Arrival;
 
@@ -108,7 +106,7 @@ pub(crate) struct PlanFile {
     pub(crate) protocols: Option<Vec<Protocol>>,
     /// Processors given to each role.
     #[serde(default)]
-    pub(crate) pinning: PinningTable,
+    pub(crate) pinning: Pinning,
     /// What is measured beside the contenders.
     #[serde(default)]
     pub(crate) references: ReferencesTable,
@@ -141,18 +139,6 @@ impl PlanFile {
         let unsaid = if self.budget.is_some() { 1 } else { ROUNDS };
         self.rounds.unwrap_or(unsaid)
     }
-}
-
-/// Processors given to each role.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct PinningTable {
-    /// The server under test.
-    pub(crate) server: CpusText,
-    /// The load engine.
-    pub(crate) engine: CpusText,
-    /// The upstream behind a proxy.
-    pub(crate) origin: CpusText,
 }
 
 /// What is measured beside the contenders.
@@ -216,26 +202,14 @@ pub(crate) struct LoadTable {
 }
 
 /// A duration such as `5s`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DurationText(pub(crate) Duration);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct DurationText(#[serde(with = "duration::text")] pub(crate) Duration);
 
 impl DurationText {
     /// Up to a day, seconds as `f64` keep every nanosecond, so rounding gives back what was read.
     pub(crate) fn of_seconds(seconds: f64) -> Self {
         Self(Duration::from_nanos((seconds * 1e9).round() as u64))
-    }
-}
-
-impl Serialize for DurationText {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&format_duration(self.0))
-    }
-}
-
-impl<'de> Deserialize<'de> for DurationText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        parse_duration(&text).map(Self).map_err(de::Error::custom)
     }
 }
 
@@ -254,127 +228,14 @@ impl JsonSchema for DurationText {
 }
 
 /// A number of clients, or a list of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "Clients", extend("examples" = [[10, 200]]))]
 pub(crate) enum ClientsText {
     /// One load.
-    One(u32),
+    One(#[schemars(range(min = 1, max = 10_000))] u32),
     /// One load of each.
-    Each(Vec<u32>),
-}
-
-impl Serialize for ClientsText {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::One(clients) => serializer.serialize_u32(*clients),
-            Self::Each(list) => list.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for ClientsText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Expected;
-        impl<'de> Visitor<'de> for Expected {
-            type Value = ClientsText;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("a number of clients or a list of them, such as [10, 200]")
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<ClientsText, E> {
-                u32::try_from(number)
-                    .map(ClientsText::One)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<ClientsText, A::Error> {
-                let mut list = Vec::new();
-                while let Some(clients) = seq.next_element()? {
-                    list.push(clients);
-                }
-                Ok(ClientsText::Each(list))
-            }
-        }
-        deserializer.deserialize_any(Expected)
-    }
-}
-
-impl JsonSchema for ClientsText {
-    fn schema_name() -> Cow<'static, str> {
-        "Clients".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let number = json_schema!({ "type": "integer", "minimum": 1, "maximum": 10_000 });
-        json_schema!({
-            "anyOf": [number, { "type": "array", "items": number, "minItems": 1 }],
-            "examples": [[10, 200]],
-        })
-    }
-}
-
-/// `auto`, `any` or a list of processors.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct CpusText(pub(crate) Cpus);
-
-impl Serialize for CpusText {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Cpus::Auto => serializer.serialize_str("auto"),
-            Cpus::Any => serializer.serialize_str("any"),
-            Cpus::List(list) => list.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for CpusText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Expected;
-        impl<'de> Visitor<'de> for Expected {
-            type Value = Cpus;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("\"auto\", \"any\" or a list of processors, such as [0, 1]")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                match text {
-                    "auto" => Ok(Cpus::Auto),
-                    "any" => Ok(Cpus::Any),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
-                }
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut list = Vec::new();
-                while let Some(cpu) = seq.next_element()? {
-                    list.push(cpu);
-                }
-                Ok(Cpus::List(list))
-            }
-        }
-        deserializer.deserialize_any(Expected).map(Self)
-    }
-}
-
-impl JsonSchema for CpusText {
-    fn schema_name() -> Cow<'static, str> {
-        "Cpus".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "anyOf": [
-                { "type": "string", "enum": ["auto", "any"] },
-                {
-                    "type": "array",
-                    "items": { "type": "integer", "minimum": 0, "maximum": 8191 },
-                    "minItems": 1,
-                },
-            ],
-            "examples": ["auto"],
-        })
-    }
+    Each(#[schemars(length(min = 1), inner(range(min = 1, max = 10_000)))] Vec<u32>),
 }
 
 impl Default for ReferencesTable {

@@ -17,7 +17,6 @@ use crate::loads::{check_shares, check_streams, loads};
 use crate::model::{Plan, Workload};
 use crate::order;
 use crate::overloads::overloads;
-use crate::pinning::Pinning;
 use crate::protocol::Protocol;
 use crate::protocols::{Asked, check_each, expand};
 use crate::rules::{self, Fault};
@@ -56,11 +55,7 @@ pub fn parse(
         compare: file.compare,
         seed: file.seed,
         rest: file.rest.0,
-        pinning: Pinning {
-            server: file.pinning.server.0.clone(),
-            engine: file.pinning.engine.0.clone(),
-            origin: file.pinning.origin.0.clone(),
-        },
+        pinning: file.pinning.clone(),
         references: references(&source, &file)?,
         contenders: contenders(&source, &file.contender, base, library)?,
         workloads: workloads(&source, &file, base, library)?,
@@ -254,6 +249,7 @@ mod tests {
     use crate::course::CompareMode;
     use crate::library::NoFiles;
     use crate::load::{Connect, Load, LoadModel};
+    use crate::pinning::Pinning;
     use std::io;
     use std::path::PathBuf;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::check::check;
 use crate::client::{client, client_table};
 use crate::content::ServedFile;
-use crate::demand::{Demand, demand_table, resolve_demand};
+use crate::demand::Demand;
 use crate::error::PlanError;
 use crate::file::{
     ConnectionsName, ServedFileTable, ValuesTable, WorkloadFile, workload_schema_value,
@@ -147,7 +147,9 @@ fn origin(
         )
         .at(source.place(&format!("{path}origin"))));
     }
-    resolve_demand(source, &format!("{path}origin."), origin).map(Some)
+    let checked = origin.fault();
+    checked.map_err(|(key, fault)| fault.at(source.place(&format!("{path}origin.{key}"))))?;
+    Ok(Some(origin.clone()))
 }
 
 /// The protocol of the workload as it stands, and over what a plan asks it.
@@ -199,7 +201,7 @@ pub(crate) fn workload_table(workload: &Workload) -> WorkloadFile {
         requests_per_connection,
         client: client_table(&workload.client),
         proxied: workload.proxied,
-        origin: workload.origin.as_ref().map(demand_table),
+        origin: workload.origin.clone(),
         expect: None,
         request: Vec::new(),
         replay: None,

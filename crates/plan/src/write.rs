@@ -9,8 +9,8 @@ use crate::changes::change_table;
 use crate::container;
 use crate::contender::{ConfigSource, Contender, OwnAnswer, ServerChoice};
 use crate::file::{
-    ClientsText, ContenderTable, CpusText, DurationText, LoadTable, OwnAnswerTable, PinningTable,
-    PlanFile, ReferencesTable, StopTable,
+    ClientsText, ContenderTable, DurationText, LoadTable, OwnAnswerTable, PlanFile,
+    ReferencesTable, StopTable,
 };
 use crate::limits;
 use crate::load::{Load, LoadModel};
@@ -40,11 +40,7 @@ impl Plan {
                     .collect(),
             ),
             protocols: None,
-            pinning: PinningTable {
-                server: CpusText(self.pinning.server.clone()),
-                engine: CpusText(self.pinning.engine.clone()),
-                origin: CpusText(self.pinning.origin.clone()),
-            },
+            pinning: self.pinning.clone(),
             references: ReferencesTable {
                 yardstick: self.references.yardstick,
                 origin: self.references.origin,

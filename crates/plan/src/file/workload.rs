@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::header::HeaderText;
 use crate::client::{ProxyVersion, Resumption};
 use crate::content::{ContentKind, Encoding};
-use crate::demand::OriginTable;
+use crate::demand::Demand;
 use crate::protocol::Protocol;
 
 /// What is asked of a server, and what a right answer is.
@@ -53,7 +53,7 @@ pub(crate) struct WorkloadFile {
     #[schemars(extend("examples" = [true]))]
     pub(crate) proxied: bool,
     /// What is wanted of that upstream: delays, errors, a limit of workers.
-    pub(crate) origin: Option<OriginTable>,
+    pub(crate) origin: Option<Demand>,
     /// What a right answer is; in each `[[request]]`, where there are several. Without it, what
     /// the contenders answer first.
     pub(crate) expect: Option<ExpectTable>,
