@@ -51,7 +51,7 @@ impl<'p> Searches<'p> {
             wanted.filter(|(workload, load)| yardstick(recorded, workload, load).next().is_none());
         let (workload, load) = missing.next()?;
         let contender = Contender::plain("yardstick", ServerChoice::Yardstick);
-        let step = Step::Closed { length_s: CLOSED_S };
+        let step = Step::closed(CLOSED_S);
         trial(&contender, workload, load, &step, (1, recorded.len()))
     }
 }
@@ -90,7 +90,7 @@ impl Sequence for Searches<'_> {
 /// Place in the order of turns: the lowest goes first. Bounds come before curves, so that the
 /// contenders' latencies at one share of their rates are measured one after the other.
 fn turn((quest, step): &(&Quest<'_>, Step)) -> f64 {
-    match step.purpose() {
+    match step.purpose {
         Purpose::Curve { percent } => TRIALS_BEFORE + percent,
         Purpose::Closed | Purpose::Search | Purpose::Confirm => quest.ended() as f64,
     }
@@ -127,14 +127,14 @@ fn trial(
         is_control: false,
         workload: workload.clone(),
         load: load_of(load, search, step),
-        load_name: Some(step.purpose().load_name(&label)),
+        load_name: Some(step.purpose.load_name(&label)),
         ramp: None,
     })
 }
 
 fn load_of(load: &Load, search: &Search, step: &Step) -> Load {
     Load {
-        model: match step.rate_per_s() {
+        model: match step.rate_per_s {
             None => LoadModel::Closed {
                 clients: search.clients,
             },
@@ -144,7 +144,7 @@ fn load_of(load: &Load, search: &Search, step: &Step) -> Load {
                 clients: search.clients,
             },
         },
-        duration_s: step.length_s(),
+        duration_s: step.length_s,
         connect: Connect::First,
         ..load.clone()
     }

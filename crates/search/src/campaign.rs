@@ -3,7 +3,7 @@
 use bakeoff_plan::{Contender, Load, Plan, Workload};
 use bakeoff_record::{ContenderKind, TrialRecord};
 
-use crate::progress::{Budget, Progress};
+use crate::progress::Progress;
 use crate::seen::{Purpose, Seen};
 
 /// The search of one contender at one workload.
@@ -25,7 +25,7 @@ pub struct Quest<'p> {
 /// each in the plan's order.
 pub fn quests<'p>(plan: &'p Plan, records: &[TrialRecord]) -> Vec<Quest<'p>> {
     let mut quests = Vec::new();
-    let share = plan.contenders.len() * plan.workloads.len();
+    let cells = (plan.contenders.len() * plan.workloads.len()).max(1);
     for (workload, load) in sought(plan) {
         let label = load.label();
         let yardstick_per_s = yardstick(records, workload, load)
@@ -40,8 +40,8 @@ pub fn quests<'p>(plan: &'p Plan, records: &[TrialRecord]) -> Vec<Quest<'p>> {
             let Some(search) = load.search() else {
                 continue;
             };
-            let budget = Budget::share(search, share);
-            let Some(progress) = Progress::new(load, trials, budget) else {
+            let budget_s = search.budget.as_secs_f64() / cells as f64;
+            let Some(progress) = Progress::new(load, trials, budget_s) else {
                 continue;
             };
             quests.push(Quest {
@@ -94,6 +94,6 @@ impl Quest<'_> {
 
     /// When the search may be given up, seconds of trials.
     pub fn budget_s(&self) -> f64 {
-        self.progress.budget.seconds
+        self.progress.budget_s
     }
 }

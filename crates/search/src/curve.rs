@@ -49,9 +49,9 @@ pub(crate) fn next(progress: &Progress<'_>) -> Option<Step> {
         !tried.iter().any(is_measured) && tried.iter().filter(counts).count() < TRIALS_OF_POINT
     };
     let (percent, rate_per_s) = points(progress).into_iter().find(is_open)?;
-    let step = Step::Curve {
-        percent,
-        rate_per_s,
+    let step = Step {
+        purpose: Purpose::Curve { percent },
+        rate_per_s: Some(rate_per_s),
         length_s: progress.load.duration_s,
     };
     progress.may_take(&step, false).then_some(step)

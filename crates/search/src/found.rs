@@ -255,7 +255,7 @@ impl Progress<'_> {
         let bounds = rates.bounds(stage);
         let is_open = self.search_step(goal, closed_per_s).is_some();
         let is_missing = matches!(kept.ended, Confirmed::Missing { .. });
-        let goes_on = match self.further().map(|step| step.purpose()) {
+        let goes_on = match self.further().map(|step| step.purpose) {
             Some(Purpose::Search) => is_open || is_missing,
             Some(Purpose::Confirm) => is_missing,
             Some(Purpose::Closed | Purpose::Curve { .. }) | None => false,

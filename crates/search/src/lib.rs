@@ -36,5 +36,5 @@ pub use curve::CurvePoint;
 pub use found::{Found, Irregular, Standing, Tally, TrialFound};
 pub use judged::{Judged, Why, judge};
 pub use places::Places;
-pub use progress::{Budget, CLOSED_S, Progress, Step, TRIALS_MAX};
+pub use progress::{CLOSED_S, Progress, Step, TRIALS_MAX};
 pub use seen::{Backlog, Came, Engine, Measured, Purpose, Seen, Slip};

@@ -4,6 +4,7 @@
 use crate::confirming::{Confirmed, confirmed};
 use crate::curve;
 use crate::progress::{CLOSED_S, Progress, Step, TRIALS_MAX, closed, cost_s};
+use crate::seen::Purpose;
 
 impl Progress<'_> {
     /// The next trial; `None` where the search has ended.
@@ -22,7 +23,7 @@ impl Progress<'_> {
                 None => CLOSED_S,
                 Some(_) => CLOSED_S.max(self.load.duration_s),
             };
-            return Some(Step::Closed { length_s }).filter(|step| self.may_take(step, false));
+            return Some(Step::closed(length_s)).filter(|step| self.may_take(step, false));
         };
         let goals = self.search.goals.iter();
         let step = goals
@@ -34,23 +35,21 @@ impl Progress<'_> {
 
     /// About how many trials and seconds are left at the most.
     pub fn left(&self) -> (usize, f64) {
-        let left_s = (self.budget.seconds - self.spent_s()).max(0.0);
+        let left_s = (self.budget_s - self.spent_s()).max(0.0);
         let Some(step) = self.next() else {
             return (0, 0.0);
         };
         let trials = (left_s / cost_s(self.load, self.load.duration_s)).ceil() as usize;
-        (
-            trials.max(1),
-            left_s.max(cost_s(self.load, step.length_s())),
-        )
+        (trials.max(1), left_s.max(cost_s(self.load, step.length_s)))
     }
 }
 
 fn confirm_step(progress: &Progress<'_>) -> Option<Step> {
     let mut goals = progress.search.goals.iter();
     let step = goals.find_map(|goal| match confirmed(progress, goal) {
-        Confirmed::Missing { rate_per_s, .. } => Some(Step::Confirm {
-            rate_per_s,
+        Confirmed::Missing { rate_per_s, .. } => Some(Step {
+            purpose: Purpose::Confirm,
+            rate_per_s: Some(rate_per_s),
             length_s: progress.search.confirm.as_secs_f64(),
         }),
         Confirmed::Yes { .. } | Confirmed::No { .. } | Confirmed::Spoiled | Confirmed::NotAsked => {

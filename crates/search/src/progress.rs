@@ -30,81 +30,22 @@ const SET_ASIDE: usize = 4;
 
 /// The next trial of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Step {
-    /// A closed loop.
-    Closed {
-        /// Seconds.
-        length_s: f64,
-    },
-    /// A rate.
-    Search {
-        /// Requests per second.
-        rate_per_s: f64,
-        /// Seconds.
-        length_s: f64,
-    },
-    /// A longer trial at the lower bound.
-    Confirm {
-        /// Requests per second.
-        rate_per_s: f64,
-        /// Seconds.
-        length_s: f64,
-    },
-    /// A point of the latency curve.
-    Curve {
-        /// Of the lower bound.
-        percent: f64,
-        /// Requests per second.
-        rate_per_s: f64,
-        /// Seconds.
-        length_s: f64,
-    },
+pub struct Step {
+    /// What the trial is for.
+    pub purpose: Purpose,
+    /// Rate, requests per second; `None` of a closed loop.
+    pub rate_per_s: Option<f64>,
+    /// Measured time, seconds.
+    pub length_s: f64,
 }
 
 impl Step {
-    /// What the trial is for.
-    pub fn purpose(&self) -> Purpose {
-        match self {
-            Self::Closed { .. } => Purpose::Closed,
-            Self::Search { .. } => Purpose::Search,
-            Self::Confirm { .. } => Purpose::Confirm,
-            Self::Curve { percent, .. } => Purpose::Curve { percent: *percent },
-        }
-    }
-
-    /// Measured time, seconds.
-    pub fn length_s(&self) -> f64 {
-        match self {
-            Self::Closed { length_s }
-            | Self::Search { length_s, .. }
-            | Self::Confirm { length_s, .. }
-            | Self::Curve { length_s, .. } => *length_s,
-        }
-    }
-
-    /// Rate, requests per second; `None` of a closed loop.
-    pub fn rate_per_s(&self) -> Option<f64> {
-        match self {
-            Self::Closed { .. } => None,
-            Self::Search { rate_per_s, .. }
-            | Self::Confirm { rate_per_s, .. }
-            | Self::Curve { rate_per_s, .. } => Some(*rate_per_s),
-        }
-    }
-}
-
-/// What a search may take, of one contender at one workload.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Budget {
-    /// Seconds.
-    pub seconds: f64,
-}
-
-impl Budget {
-    /// The same part of a search's budget for each of so many contenders and workloads.
-    pub(crate) fn share(search: &Search, of: usize) -> Self {
+    /// A closed loop of this length.
+    pub fn closed(length_s: f64) -> Self {
         Self {
-            seconds: search.budget.as_secs_f64() / of.max(1) as f64,
+            purpose: Purpose::Closed,
+            rate_per_s: None,
+            length_s,
         }
     }
 }
@@ -117,7 +58,8 @@ pub struct Progress<'s> {
     pub(crate) trials: Vec<Seen>,
     /// Which of them were disturbed and do not count.
     pub(crate) set_aside: Vec<bool>,
-    pub(crate) budget: Budget,
+    /// What it may take, seconds.
+    pub(crate) budget_s: f64,
     pub(crate) stages: Vec<Stage>,
     /// How many of the trials were made before the search was resumed. That those were lost is no
     /// reason to give up now.
@@ -127,14 +69,14 @@ pub struct Progress<'s> {
 impl<'s> Progress<'s> {
     /// The search of `load`, whose rate is sought, with its trials so far in the order in which
     /// they ended. `None` of a load that has a rate.
-    pub(crate) fn new(load: &'s Load, trials: Vec<Seen>, budget: Budget) -> Option<Self> {
+    pub(crate) fn new(load: &'s Load, trials: Vec<Seen>, budget_s: f64) -> Option<Self> {
         let search = load.search()?;
         Some(Self {
             search,
             load,
             set_aside: set_aside(&trials),
             trials,
-            budget,
+            budget_s,
             stages: stages(search, load.duration_s),
             resumed_at: 0,
         })
@@ -243,8 +185,9 @@ impl<'s> Progress<'s> {
         // A short trial at a low rate is made long enough to have the quantile at all.
         let enough_s = (needed(goal) / rate_per_s * 10.0).ceil() / 10.0;
         let length_s = stage.trial_s.max(enough_s.min(self.load.duration_s));
-        Some(Step::Search {
-            rate_per_s,
+        Some(Step {
+            purpose: Purpose::Search,
+            rate_per_s: Some(rate_per_s),
             length_s,
         })
     }
@@ -252,7 +195,7 @@ impl<'s> Progress<'s> {
     /// Whether the budget has room for a trial; a search leaves room for what follows it.
     pub(crate) fn may_take(&self, step: &Step, is_search: bool) -> bool {
         let kept_s = if is_search { self.reserved_s() } else { 0.0 };
-        self.spent_s() + kept_s + cost_s(self.load, step.length_s()) <= self.budget.seconds
+        self.spent_s() + kept_s + cost_s(self.load, step.length_s) <= self.budget_s
     }
 
     /// Confirmation of every goal that has a lower bound, which may fail once, and the curve; half
@@ -272,7 +215,7 @@ impl<'s> Progress<'s> {
             0.0
         };
         let curve = self.search.curve.len() as f64 * cost_s(self.load, self.load.duration_s);
-        (confirming * cost_s(self.load, confirm_s) + curve).min(self.budget.seconds / 2.0)
+        (confirming * cost_s(self.load, confirm_s) + curve).min(self.budget_s / 2.0)
     }
 }
 

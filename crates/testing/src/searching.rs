@@ -63,7 +63,7 @@ pub fn carried_out_of(mut record: Record, capacities: &[(&str, f64)]) -> Record 
         let mut trial = trial(&pattern, &step, capacity);
         trial.id = format!("n{}-{name}-synthetic-{label}", quest.ended() + 1);
         trial.contender = name;
-        trial.load_name = Some(step.purpose().load_name(&label));
+        trial.load_name = Some(step.purpose.load_name(&label));
         record.trials.push(trial);
     }
     record
@@ -71,9 +71,9 @@ pub fn carried_out_of(mut record: Record, capacities: &[(&str, f64)]) -> Record 
 
 /// Latencies that rise towards the capacity, as those of a queue do, and 40 ms beyond.
 pub fn trial(pattern: &TrialRecord, step: &Step, capacity: f64) -> TrialRecord {
-    let rate = step.rate_per_s().unwrap_or(capacity);
+    let rate = step.rate_per_s.unwrap_or(capacity);
     let load = Load {
-        model: match step.rate_per_s() {
+        model: match step.rate_per_s {
             None => LoadModel::Closed { clients: 100 },
             Some(rate_per_s) => LoadModel::Open {
                 rate_per_s,
@@ -81,11 +81,11 @@ pub fn trial(pattern: &TrialRecord, step: &Step, capacity: f64) -> TrialRecord {
                 clients: 100,
             },
         },
-        duration_s: step.length_s(),
+        duration_s: step.length_s,
         ..pattern.load.clone()
     };
-    let mut result = LoadResult::empty(load.clone(), step.length_s());
-    let due = (rate * step.length_s()).round() as u64;
+    let mut result = LoadResult::empty(load.clone(), step.length_s);
+    let due = (rate * step.length_s).round() as u64;
     (result.requests.due, result.requests.ok) = (Some(due), due);
     let mut latency = Histogram::new();
     if rate <= capacity {
@@ -99,7 +99,7 @@ pub fn trial(pattern: &TrialRecord, step: &Step, capacity: f64) -> TrialRecord {
     }
     result.latency = latency.trimmed();
     // All that is due ends: no queue grows.
-    let length_s = step.length_s();
+    let length_s = step.length_s;
     let part = DuePart {
         length_s,
         due,
@@ -121,7 +121,7 @@ pub fn trial(pattern: &TrialRecord, step: &Step, capacity: f64) -> TrialRecord {
         load,
         steps: vec![StepTime {
             step: bakeoff_record::Step::Measure,
-            took_s: step.length_s() + 1.6,
+            took_s: step.length_s + 1.6,
         }],
         started_at: String::new(),
         warnings: Vec::new(),

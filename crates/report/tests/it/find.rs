@@ -358,7 +358,7 @@ fn a_lowered_bound_says_from_what() {
     } {
         let mut trial = trial(&pattern, &step, 7_350.0);
         trial.id = format!("n{number}-nginx-default-synthetic-{label}");
-        trial.load_name = Some(step.purpose().load_name(&label));
+        trial.load_name = Some(step.purpose.load_name(&label));
         record.trials.push(trial);
     }
     let report = view(record);
@@ -425,7 +425,7 @@ fn a_goal_that_no_rate_meets_is_missed() {
         let mut trial = trial(&pattern, &step, 0.001);
         trial.id = format!("n{}-{}-{label}", quest.ended() + 1, quest.contender.name);
         trial.contender.clone_from(&quest.contender.name);
-        trial.load_name = Some(step.purpose().load_name(&label));
+        trial.load_name = Some(step.purpose.load_name(&label));
         record.trials.push(trial);
     }
     let answer = view(record).answer;

@@ -51,7 +51,7 @@ fn exponential(random: &mut Random, _: f64) -> f64 {
 }
 
 /// Carries a search out to its end.
-fn run(load: &Load, budget: Budget, mut trial: impl FnMut(&Step, usize) -> Seen) -> Vec<Seen> {
+fn run(load: &Load, budget: f64, mut trial: impl FnMut(&Step, usize) -> Seen) -> Vec<Seen> {
     let mut trials = Vec::new();
     loop {
         let progress = Progress::new(load, trials.clone(), budget).unwrap();
@@ -63,12 +63,12 @@ fn run(load: &Load, budget: Budget, mut trial: impl FnMut(&Step, usize) -> Seen)
     }
 }
 
-const WHOLE: Budget = Budget { seconds: 1200.0 };
+const WHOLE: f64 = 1200.0;
 
 fn search(load: &Load, mut sim: Sim) -> Vec<Found> {
     let trials = run(load, WHOLE, |step, number| sim.trial(step, number));
     let spent_s: f64 = trials.iter().map(|trial| trial.took_s).sum();
-    assert!(spent_s <= WHOLE.seconds, "{spent_s} s");
+    assert!(spent_s <= WHOLE, "{spent_s} s");
     Progress::new(load, trials, WHOLE).unwrap().found(None)
 }
 
@@ -276,7 +276,7 @@ fn a_rate_above_the_upper_bound_that_is_carried_is_an_inversion() {
 fn a_budget_that_is_too_small_is_named_and_kept() {
     let load = sought(&["p99<10ms"], &[0.001]);
     let mut sim = Sim::new(1, deterministic);
-    let budget = Budget { seconds: 60.0 };
+    let budget = 60.0;
     let trials = run(&load, budget, |step, number| sim.trial(step, number));
     let progress = Progress::new(&load, trials, budget).unwrap();
     assert!(progress.spent_s() <= 60.0, "{}", progress.spent_s());
@@ -288,9 +288,9 @@ fn a_contender_that_does_not_run_is_given_up() {
     let load = sought(&["p99<10ms"], &[0.001]);
     let lost = |step: &Step, number: usize| Seen {
         id: format!("n{number}"),
-        purpose: step.purpose(),
+        purpose: step.purpose,
         rate_per_s: 0.0,
-        length_s: step.length_s(),
+        length_s: step.length_s,
         took_s: 0.1,
         is_disturbed: false,
         came: Came::Lost("no such program".to_owned()),
@@ -325,9 +325,9 @@ fn refuted(load: &Load) -> (Vec<Seen>, f64) {
     let mut sim = Sim::new(1, deterministic);
     let mut found_at = None;
     let trials = run(load, WHOLE, |step, number| {
-        if let Step::Confirm { rate_per_s, .. } = step {
-            let first = *found_at.get_or_insert(*rate_per_s);
-            sim.service = if *rate_per_s >= first {
+        if let (Purpose::Confirm, Some(rate_per_s)) = (step.purpose, step.rate_per_s) {
+            let first = *found_at.get_or_insert(rate_per_s);
+            sim.service = if rate_per_s >= first {
                 |_, _| 0.0015
             } else {
                 deterministic
@@ -358,7 +358,7 @@ fn a_bound_that_longer_trials_refute_by_far_is_found_below() {
     let load = sought(&["p99<10ms"], &[0.001]);
     let mut random = Random::new(1);
     let trials = run(&load, WHOLE, |step, _| {
-        let is_longer = matches!(step.purpose(), Purpose::Confirm | Purpose::Curve { .. });
+        let is_longer = matches!(step.purpose, Purpose::Confirm | Purpose::Curve { .. });
         let capacity = if is_longer { 800.0 } else { 1000.0 };
         threshold(capacity, 0.0, &mut random, step)
     });
@@ -376,7 +376,7 @@ fn a_point_of_the_curve_that_misses_is_below_no_bound() {
     let load = sought(&["p99<10ms"], &[0.001]);
     let mut random = Random::new(1);
     let trials = run(&load, WHOLE, |step, _| {
-        let is_curve = matches!(step.purpose(), Purpose::Curve { .. });
+        let is_curve = matches!(step.purpose, Purpose::Curve { .. });
         let capacity = if is_curve { 600.0 } else { 1000.0 };
         threshold(capacity, 0.0, &mut random, step)
     });
@@ -399,7 +399,7 @@ fn a_point_of_the_curve_that_misses_is_below_no_bound() {
     let first = trials.iter().position(|it| is_curve(it) && missed(it));
     let made = trials[..=first.unwrap()].to_vec();
     let seconds = made.iter().map(|trial| trial.took_s).sum();
-    let progress = Progress::new(&load, made, Budget { seconds }).unwrap();
+    let progress = Progress::new(&load, made, seconds).unwrap();
     let found = &progress.found(None)[0];
     assert_eq!(found.irregular, Some(Irregular::Budget));
     assert_ne!(found.confirmed, Some(true));
@@ -415,9 +415,9 @@ fn a_bound_that_longer_trials_refute_at_every_rate_is_no_bound() {
     let mut random = Random::new(1);
     let mut tried = Vec::new();
     let trials = run(&load, WHOLE, |step, _| {
-        let is_longer = step.purpose() == Purpose::Confirm;
+        let is_longer = step.purpose == Purpose::Confirm;
         let capacity = if is_longer { 500.0 } else { 1000.0 };
-        tried.extend(step.rate_per_s().filter(|_| is_longer));
+        tried.extend(step.rate_per_s.filter(|_| is_longer));
         threshold(capacity, 0.0, &mut random, step)
     });
     assert!(
@@ -455,7 +455,7 @@ fn an_interrupted_search_goes_on_as_if_it_had_not_been() {
     for (at, step) in steps.iter().enumerate() {
         let progress = Progress::new(&load, trials[..at].to_vec(), WHOLE).unwrap();
         assert_eq!(progress.next().as_ref(), Some(step));
-        if step.purpose() == Purpose::Search {
+        if step.purpose == Purpose::Search {
             let irregular = progress
                 .found(None)
                 .into_iter()
@@ -475,19 +475,19 @@ fn an_interrupted_search_goes_on_as_if_it_had_not_been() {
 /// A server that carries every rate up to its capacity and none above, but for some chance of the
 /// opposite near it.
 fn threshold(capacity: f64, blurred: f64, random: &mut Random, step: &Step) -> Seen {
-    let rate = step.rate_per_s().unwrap_or(0.0);
+    let rate = step.rate_per_s.unwrap_or(0.0);
     let near = (rate / capacity - 1.0).abs() < 0.02;
     let is_carried = (rate <= capacity) != (near && random.unit() < blurred);
-    let due = (rate * step.length_s()).ceil() as u64;
+    let due = (rate * step.length_s).ceil() as u64;
     let mut latency = Histogram::new();
     latency.record_n(if is_carried { 1_000_000 } else { 50_000_000 }, due);
-    let closed = (capacity * step.length_s()) as u64;
+    let closed = (capacity * step.length_s) as u64;
     Seen {
         id: String::new(),
-        purpose: step.purpose(),
+        purpose: step.purpose,
         rate_per_s: rate,
-        length_s: step.length_s(),
-        took_s: step.length_s() + WARMUP_S + 0.6,
+        length_s: step.length_s,
+        took_s: step.length_s + WARMUP_S + 0.6,
         is_disturbed: false,
         came: Came::Measured(Measured {
             due: if rate > 0.0 { due } else { closed },
@@ -495,7 +495,7 @@ fn threshold(capacity: f64, blurred: f64, random: &mut Random, step: &Step) -> S
             wrong: 0,
             latency: latency.trimmed(),
             punctual: None,
-            backlog: fitted(&[(0.0, 0.0), (step.length_s(), 0.0)]),
+            backlog: fitted(&[(0.0, 0.0), (step.length_s, 0.0)]),
             engine: Engine::default(),
             places: Box::default(),
         }),
@@ -551,7 +551,7 @@ proptest! {
         let mut random = Random::new(seed);
         let trials = run(&load, WHOLE, |step, _| threshold(capacity, blurred, &mut random, step));
         let spent_s: f64 = trials.iter().map(|trial| trial.took_s).sum();
-        prop_assert!(spent_s <= WHOLE.seconds);
+        prop_assert!(spent_s <= WHOLE);
         for found in Progress::new(&load, trials, WHOLE).unwrap().found(None) {
             let standing = found.standing;
             let (lower, upper) = (standing.lower_per_s.unwrap(), standing.upper_per_s.unwrap());

@@ -12,7 +12,7 @@ fn at_half(changes: impl Fn(usize, &mut Seen)) -> (CurvePoint, usize) {
     let half = Purpose::Curve { percent: 50.0 };
     let trials = run(&load, WHOLE, |step, _| {
         let mut seen = threshold(1000.0, 0.0, &mut random, step);
-        if step.purpose() == half {
+        if step.purpose == half {
             made += 1;
             changes(made, &mut seen);
         }
@@ -84,8 +84,8 @@ fn a_server_that_ends_below_its_bound_has_a_lower_one() {
     let mut died_at = None;
     let trials = run(&load, WHOLE, |step, _| {
         let mut seen = threshold(1000.0, 0.0, &mut random, step);
-        if step.purpose() == (Purpose::Curve { percent: 50.0 }) && died_at.is_none() {
-            died_at = step.rate_per_s();
+        if step.purpose == (Purpose::Curve { percent: 50.0 }) && died_at.is_none() {
+            died_at = step.rate_per_s;
             seen.came = Came::Died;
         }
         seen
@@ -118,7 +118,7 @@ fn points_that_were_not_measured_say_why() {
     trials.truncate(trials.len() - 3);
     let spent = trials.iter().map(|trial| trial.took_s).sum();
     let whys = |trials: &[Seen], seconds: f64| {
-        let progress = Progress::new(&load, trials.to_vec(), Budget { seconds }).unwrap();
+        let progress = Progress::new(&load, trials.to_vec(), seconds).unwrap();
         let curve = progress.curve().into_iter();
         curve.map(|point| point.why).collect::<Vec<_>>()
     };

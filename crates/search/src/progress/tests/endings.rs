@@ -19,7 +19,7 @@ fn a_bound_that_longer_trials_refuted_is_none_wherever_the_search_ends() {
     for at in 0..=trials.len() {
         let made = trials[..at].to_vec();
         let seconds = made.iter().map(|trial| trial.took_s).sum();
-        for budget in [WHOLE, Budget { seconds }] {
+        for budget in [WHOLE, seconds] {
             let progress = Progress::new(&load, made.clone(), budget).unwrap();
             let goal = &progress.search.goals[0];
             if !Confirming::of(&progress, goal, refuted).is_missed() {
@@ -63,7 +63,7 @@ fn a_bound_whose_longer_trials_are_missing_is_no_regular_result() {
             let progress = Progress::new(&load, made.clone(), budget).unwrap();
             progress.found(None).remove(0)
         };
-        let (stopped, spent) = (found(WHOLE), found(Budget { seconds }));
+        let (stopped, spent) = (found(WHOLE), found(seconds));
         assert_eq!(stopped.irregular, Some(Irregular::Unfinished));
         assert_eq!(spent.irregular, Some(Irregular::Budget));
         for found in [stopped, spent] {
@@ -103,19 +103,19 @@ fn what_was_found_before_trials_were_lost_stands_and_a_resumed_search_goes_on() 
             .found(None)[0];
         assert_eq!(found.standing, before.standing);
         let why = found.why.as_deref();
-        match step {
+        match step.purpose {
             // Nothing at a rate was ever measured: the first of the others is a closed loop.
             _ if at <= 1 => {
                 assert_eq!(found.irregular, Some(Irregular::Failed));
                 assert_eq!(why, Some("host sut was lost"));
             }
-            Step::Closed { .. } | Step::Search { .. } | Step::Confirm { .. } => {
+            Purpose::Closed | Purpose::Search | Purpose::Confirm => {
                 assert_eq!(found.irregular, Some(Irregular::Unfinished));
                 let said = "its last 3 trials did not come to their load: host sut was lost";
                 assert_eq!(why, Some(said));
             }
             // The bounds and their confirmation lack nothing.
-            Step::Curve { .. } => assert_eq!(found.irregular, None),
+            Purpose::Curve { .. } => assert_eq!(found.irregular, None),
         }
         progress.resumed_at = at + 3;
         assert_eq!(progress.next().as_ref(), Some(step), "{at}");
@@ -130,7 +130,7 @@ fn of_slow_server(load: &Load, takes_s: f64, is_right: bool) -> Progress<'_> {
         if let (Came::Measured(measured), Purpose::Closed) = (&mut seen.came, seen.purpose) {
             // Each of 100 clients asks when the warm-up begins, and then after each answer.
             let answers = |until_s: f64| (until_s / takes_s).floor() as u64 * 100;
-            measured.due = answers(WARMUP_S + step.length_s()) - answers(WARMUP_S);
+            measured.due = answers(WARMUP_S + step.length_s) - answers(WARMUP_S);
             measured.ok = if is_right { measured.due } else { 0 };
         }
         seen
@@ -160,7 +160,7 @@ fn a_server_that_takes_longer_than_the_first_closed_loop_is_searched() {
 fn a_budget_that_is_too_small_for_the_closed_loop_is_named() {
     let load = sought(&["p99<10ms"], &[0.001]);
     let found = |seconds| {
-        let progress = Progress::new(&load, Vec::new(), Budget { seconds }).unwrap();
+        let progress = Progress::new(&load, Vec::new(), seconds).unwrap();
         progress.found(None).remove(0)
     };
     let small = found(3.75);

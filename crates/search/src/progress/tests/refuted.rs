@@ -59,7 +59,7 @@ fn answers(name: &str, slo: &str, server: impl Fn(u64) -> Sim) -> Vec<Found> {
     let whole = sought(&[slo], &[0.001]);
     let mut all = Vec::new();
     for seed in 1..=SEEDS {
-        for (load, budget) in [(&short, budget), (&whole, Budget { seconds: 720.0 })] {
+        for (load, budget) in [(&short, budget), (&whole, 720.0)] {
             let mut sim = server(seed);
             let trials = run(load, budget, |step, number| sim.trial(step, number));
             for made in (1..=trials.len()).rev().step_by(7) {

@@ -72,7 +72,7 @@ impl Sim {
 
     /// One trial: requests are served one after the other, in the order of their arrival.
     pub(super) fn trial(&mut self, step: &Step, number: usize) -> Seen {
-        let rate_per_s = step.rate_per_s().unwrap_or(0.0);
+        let rate_per_s = step.rate_per_s.unwrap_or(0.0);
         let is_disturbed = self.random.unit() < self.disturbed;
         let speed = 1.0 + self.noise * (2.0 * self.random.unit() - 1.0);
         let mut slowness = if is_disturbed { 10.0 } else { 1.0 } / speed;
@@ -80,19 +80,19 @@ impl Sim {
         let other = self.other_start.filter(|it| random.unit() < it.share);
         slowness *= other.map_or(1.0, |it| it.slowness);
         let mut measured = if rate_per_s > 0.0 {
-            self.open(rate_per_s, step.length_s(), slowness)
+            self.open(rate_per_s, step.length_s, slowness)
         } else {
-            self.closed(step.length_s(), slowness)
+            self.closed(step.length_s, slowness)
         };
         if let Some(later_s) = other.map(|it| it.later_s) {
             measured.latency = later(&measured.latency, later_s);
         }
         Seen {
             id: format!("n{number}"),
-            purpose: step.purpose(),
+            purpose: step.purpose,
             rate_per_s,
-            length_s: step.length_s(),
-            took_s: step.length_s() + WARMUP_S + 0.6,
+            length_s: step.length_s,
+            took_s: step.length_s + WARMUP_S + 0.6,
             is_disturbed,
             came: Came::Measured(measured),
         }

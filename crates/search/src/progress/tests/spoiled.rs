@@ -3,7 +3,7 @@
 use super::*;
 
 /// A search with `--quick`.
-pub(super) fn quick(slo: &str) -> (Load, Budget) {
+pub(super) fn quick(slo: &str) -> (Load, f64) {
     let objectives = [slo.parse().unwrap()];
     let search = Search {
         goals: goals(&objectives, &[0.001]),
@@ -16,7 +16,7 @@ pub(super) fn quick(slo: &str) -> (Load, Budget) {
         confirm: Duration::from_secs(6),
         curve: vec![0.25, 0.5, 0.75, 0.9],
     };
-    let budget = Budget::share(&search, 1);
+    let budget = search.budget.as_secs_f64();
     let load = Load::sought(search, Duration::from_secs(2), Duration::from_millis(500));
     (load, budget)
 }
@@ -45,7 +45,7 @@ fn a_quick_search_that_the_engine_spoils_has_a_rate_that_the_server_carries() {
         let mut random = Random::new(seed);
         let trials = run(&load, budget, |step, _| trial(&mut random, step));
         let spent_s: f64 = trials.iter().map(|trial| trial.took_s).sum();
-        assert!(spent_s <= budget.seconds, "{spent_s} s");
+        assert!(spent_s <= budget, "{spent_s} s");
         let progress = Progress::new(&load, trials, budget).unwrap();
         let found = &progress.found(None)[0];
         let standing = found.standing;
