@@ -82,8 +82,6 @@ bakeoff_plan::named! {
     }
 }
 
-impl CloseKind {}
-
 impl QuicLedger {
     /// Adds what another thread counted.
     pub fn merge(&mut self, other: &Self) {

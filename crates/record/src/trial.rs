@@ -274,8 +274,6 @@ bakeoff_plan::named! {
     }
 }
 
-impl Step {}
-
 /// The server as it ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

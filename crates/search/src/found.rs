@@ -52,8 +52,6 @@ bakeoff_plan::named! {
     }
 }
 
-impl Irregular {}
-
 /// What was found for one goal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {

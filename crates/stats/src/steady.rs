@@ -46,8 +46,6 @@ bakeoff_plan::named! {
     }
 }
 
-impl Class {}
-
 /// A series cut into segments, and its class.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Steady {
