@@ -20,6 +20,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::Plan;
+use serde::de::DeserializeOwned;
 
 pub use self::beside::check_beside;
 use self::damaged::reason;
@@ -465,7 +466,7 @@ fn read_plan(path: &Path) -> Result<Plan, FolderError> {
 }
 
 /// Reads a JSON value after its `schema` was found to be the one that is read.
-fn read_versioned<T: serde::de::DeserializeOwned>(
+fn read_versioned<T: DeserializeOwned>(
     path: &Path,
     line: usize,
     text: &str,
@@ -477,14 +478,7 @@ fn read_versioned<T: serde::de::DeserializeOwned>(
     }
     // Of what ends too early, the place is before the line break, not in the line behind it.
     let text = text.trim_end();
-    let damaged = |error: serde_json::Error| FolderError::Damaged {
-        path: path.to_owned(),
-        line: line + error.line().saturating_sub(1),
-        reason: reason(text, &error),
-    };
-    let found = serde_json::from_str::<Versioned>(text)
-        .map_err(damaged)?
-        .schema;
+    let found = read_json::<Versioned>(path, line, text)?.schema;
     if found != expected {
         return Err(FolderError::Version {
             path: path.to_owned(),
@@ -492,7 +486,15 @@ fn read_versioned<T: serde::de::DeserializeOwned>(
             expected,
         });
     }
-    serde_json::from_str(text).map_err(damaged)
+    read_json(path, line, text)
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path, line: usize, text: &str) -> Result<T, FolderError> {
+    serde_json::from_str(text).map_err(|error| FolderError::Damaged {
+        path: path.to_owned(),
+        line: line + error.line().saturating_sub(1),
+        reason: reason::<T>(text, &error),
+    })
 }
 
 fn read_text(path: &Path) -> Result<String, FolderError> {
