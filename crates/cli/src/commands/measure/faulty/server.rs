@@ -219,7 +219,7 @@ impl Server {
         let headers = match self.flags.fault {
             Some(Fault::Close) => "Connection: close\r\n",
             Some(Fault::Compress) => {
-                body = gzip(&body);
+                body = gzip(&body)?;
                 "Content-Encoding: gzip\r\n"
             }
             _ => "",
