@@ -1,12 +1,10 @@
 //! Why a host cannot be used: which one, why, and what to do.
 
-use std::fmt;
-
 use crate::greeting::{Greeting, GreetingError};
 
 /// Why a host cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("host {host}: {cause}")]
+#[error("host {host}: {}", .cause.in_full())]
 pub struct HostError {
     /// Its name in the hosts file.
     pub host: String,
@@ -14,11 +12,14 @@ pub struct HostError {
     pub cause: Cause,
 }
 
-/// Why a host cannot be used. Texts are what programs at home or there have written, which may hold
-/// addresses and names of users; that of a program that is missing is where it should be.
-#[derive(Debug)]
+/// Why a host cannot be used, shown without what other programs wrote.
+///
+/// Texts in it are what programs at home or there have written, which may hold addresses and names
+/// of users; that of a program that is missing is where it should be.
+#[derive(Debug, thiserror::Error)]
 pub enum Cause {
     /// The command at home that leads there cannot be started.
+    #[error("`{program}` cannot be started")]
     Command {
         /// Its first word.
         program: String,
@@ -26,8 +27,10 @@ pub enum Cause {
         source: std::io::Error,
     },
     /// It does not answer to ssh, kubectl or the command given.
+    #[error("it cannot be reached")]
     Unreachable(String),
     /// The command that leads to it ended before the agent there greeted.
+    #[error("{}", not_begun(.code))]
     NotBegun {
         /// Its exit code; `None` where a signal ended it.
         code: Option<i32>,
@@ -35,12 +38,16 @@ pub enum Cause {
         message: String,
     },
     /// Its host key is unknown, or another one than expected.
+    #[error("its host key is unknown or has changed")]
     HostKey(String),
     /// It lets this user in with none of the user's keys.
+    #[error("it does not let you in")]
     LogIn(String),
     /// Nothing came for too long before the greeting.
+    #[error("its agent did not greet in time")]
     NoGreeting(String),
     /// What came is no greeting.
+    #[error("{source}")]
     Greeting {
         /// Why.
         source: GreetingError,
@@ -48,6 +55,11 @@ pub enum Cause {
         banner: String,
     },
     /// Another bakeoff answers than this one.
+    #[error(
+        "{program} there is bakeoff {} with digest {}, and this one has digest {own}",
+        .theirs.version,
+        .theirs.digest.short()
+    )]
     OtherProgram {
         /// What answers.
         theirs: Box<Greeting>,
@@ -57,8 +69,10 @@ pub enum Cause {
         own: String,
     },
     /// The program is not there, and cannot be put there.
+    #[error("{0} is missing there")]
     Missing(String),
     /// The disk there has no room for the program.
+    #[error("its disk has no room for the program, {} MiB", .bytes.div_ceil(1 << 20))]
     DiskFull {
         /// Length of the program, bytes.
         bytes: u64,
@@ -66,10 +80,13 @@ pub enum Cause {
         message: String,
     },
     /// The user's cache there cannot be written.
+    #[error("~/.cache/bakeoff cannot be written there")]
     ReadOnly(String),
     /// The program could not be put there for another reason.
+    #[error("the program could not be copied there")]
     Upload(String),
     /// The program is there and cannot be executed.
+    #[error("{program} cannot be executed there")]
     NotExecutable {
         /// Where it is.
         program: String,
@@ -77,17 +94,22 @@ pub enum Cause {
         message: String,
     },
     /// Another campaign uses the host.
+    #[error("another campaign uses it")]
     Busy(String),
     /// The connection ended.
+    #[error("the connection to it has ended")]
     Ended(String),
     /// Nothing came for too long.
+    #[error("nothing came from it for {seconds} s")]
     Silent {
         /// Seconds.
         seconds: u64,
     },
     /// What came makes no sense here.
+    #[error("its agent sent {0}")]
     Confused(String),
     /// The host did not do something in time.
+    #[error("it did not {what} within {seconds} s")]
     Late {
         /// What.
         what: &'static str,
@@ -95,6 +117,7 @@ pub enum Cause {
         seconds: u64,
     },
     /// The agent refused.
+    #[error("its agent refused")]
     Refused {
         /// Why, which may hold addresses.
         why: String,
@@ -102,8 +125,10 @@ pub enum Cause {
         usage: bool,
     },
     /// Nothing says by which address the others reach it.
+    #[error("nothing says by which address the others reach it")]
     NoAddress,
     /// The address by which the others are to reach it cannot be used.
+    #[error("{problem}")]
     BadAddress {
         /// The address, and the system's cause where there is one.
         address: String,
@@ -111,6 +136,7 @@ pub enum Cause {
         problem: &'static str,
     },
     /// No pod matches.
+    #[error("no running pod in namespace {namespace} matches {selector}")]
     NoPods {
         /// The namespace.
         namespace: String,
@@ -159,60 +185,11 @@ impl Cause {
         }
     }
 
-    /// What went wrong, without what other programs wrote.
-    pub fn problem(&self) -> String {
-        match self {
-            Self::Command { program, .. } => format!("`{program}` cannot be started"),
-            Self::Unreachable(_) => "it cannot be reached".to_owned(),
-            Self::NotBegun { code, .. } => match code {
-                Some(code) => {
-                    format!("the command to it ended with status {code} before its agent greeted")
-                }
-                None => "the command to it was ended before its agent greeted".to_owned(),
-            },
-            Self::HostKey(_) => "its host key is unknown or has changed".to_owned(),
-            Self::LogIn(_) => "it does not let you in".to_owned(),
-            Self::NoGreeting(_) => "its agent did not greet in time".to_owned(),
-            Self::Greeting { source, .. } => source.to_string(),
-            Self::OtherProgram {
-                theirs,
-                program,
-                own,
-            } => format!(
-                "{program} there is bakeoff {} with digest {}, and this one has digest {own}",
-                theirs.version,
-                theirs.digest.short()
-            ),
-            Self::Missing(program) => format!("{program} is missing there"),
-            Self::DiskFull { bytes, .. } => {
-                let mib = bytes.div_ceil(1 << 20);
-                format!("its disk has no room for the program, {mib} MiB")
-            }
-            Self::ReadOnly(_) => "~/.cache/bakeoff cannot be written there".to_owned(),
-            Self::Upload(_) => "the program could not be copied there".to_owned(),
-            Self::NotExecutable { program, .. } => {
-                format!("{program} cannot be executed there")
-            }
-            Self::Busy(_) => "another campaign uses it".to_owned(),
-            Self::Ended(_) => "the connection to it has ended".to_owned(),
-            Self::Silent { seconds } => format!("nothing came from it for {seconds} s"),
-            Self::Confused(what) => format!("its agent sent {what}"),
-            Self::Late { what, seconds } => format!("it did not {what} within {seconds} s"),
-            Self::Refused { .. } => "its agent refused".to_owned(),
-            Self::NoAddress => "nothing says by which address the others reach it".to_owned(),
-            Self::BadAddress { problem, .. } => (*problem).to_owned(),
-            Self::NoPods {
-                namespace,
-                selector,
-            } => format!("no running pod in namespace {namespace} matches {selector}"),
-        }
-    }
-
-    /// The same with what the agent itself gave as its reason, which may hold addresses.
+    /// What went wrong, with what the agent itself gave as its reason, which may hold addresses.
     pub fn reason(&self) -> String {
         match self {
-            Self::Refused { why, .. } => format!("{} ({why})", self.problem()),
-            _ => self.problem(),
+            Self::Refused { why, .. } => format!("{self} ({why})"),
+            _ => self.to_string(),
         }
     }
 
@@ -279,6 +256,22 @@ impl Cause {
         }
     }
 
+    /// What went wrong, what other programs wrote of it, and what to do.
+    pub fn in_full(&self) -> String {
+        let mut text = self.to_string();
+        if let Self::Command { source, .. } = self {
+            text += &format!(" ({source})");
+        }
+        let message = last_lines(self.message());
+        if !message.is_empty() {
+            text += &format!(" ({message})");
+        }
+        match self.fix() {
+            "" => text,
+            fix => format!("{text}; {fix}"),
+        }
+    }
+
     /// What other programs wrote about it.
     fn message(&self) -> &str {
         match self {
@@ -300,20 +293,12 @@ impl Cause {
     }
 }
 
-impl fmt::Display for Cause {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.problem())?;
-        if let Self::Command { source, .. } = self {
-            write!(out, " ({source})")?;
+fn not_begun(code: &Option<i32>) -> String {
+    match code {
+        Some(code) => {
+            format!("the command to it ended with status {code} before its agent greeted")
         }
-        let message = last_lines(self.message());
-        if !message.is_empty() {
-            write!(out, " ({message})")?;
-        }
-        match self.fix() {
-            "" => Ok(()),
-            fix => write!(out, "; {fix}"),
-        }
+        None => "the command to it was ended before its agent greeted".to_owned(),
     }
 }
 
@@ -367,7 +352,7 @@ mod tests {
 
     #[track_caller]
     fn check(cause: Cause, code: &str) {
-        let (problem, fix) = (cause.problem(), cause.fix());
+        let (problem, fix) = (cause.to_string(), cause.fix());
         assert_eq!(cause.code(), code);
         let text = HostError {
             host: "g1".to_owned(),

@@ -10,6 +10,5 @@ mod reached;
 pub(crate) use check::{Found, Reached, aligned, carry_out as check, offset, reach};
 pub(crate) use manifest::carry_out as manifest;
 pub(crate) use reached::{
-    Wanted, aliases, at_once, expanded, generators, half, kernel_of, kernels, limits, opened, own,
-    owner, read, usable_cpus,
+    Wanted, aliases, at_once, expanded, generators, half, kernels, limits, opened, own, owner, read,
 };

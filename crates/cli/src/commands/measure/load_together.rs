@@ -41,7 +41,7 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     let interrupt = Interrupt::listen()?;
     let mut sessions = sessions(&flags)?;
     let pinned = (!pin.is_empty()).then_some(pin.len() as u32);
-    let half = |session: &Session| hosts::half(hosts::usable_cpus(session));
+    let half = |session: &Session| hosts::half(session.hello().cpus);
     let count = |session: &Session| threads.or(pinned).unwrap_or_else(|| half(session));
     // The same processors on each host.
     let engine = |session: &Session| Engine {
@@ -151,7 +151,7 @@ fn judged<T>(together: &Together, judge: impl FnOnce(&LoadHosts<'_>) -> T) -> T 
     let lost = together.lost.iter().map(|lost| LostHost {
         host: lost.error.host.clone(),
         at_s: Some(lost.after_s),
-        message: lost.error.cause.problem(),
+        message: lost.error.cause.to_string(),
     });
     let lost: Vec<LostHost> = lost.collect();
     let parts = together.parts.iter();
@@ -235,7 +235,7 @@ fn document(merged: Option<&LoadResult>, together: &Together, sessions: &[Sessio
             "host": error.host,
             "after_s": after_s,
             "code": error.cause.code(),
-            "text": error.cause.problem(),
+            "text": error.cause.to_string(),
         })
     });
     document["generators"] = together.parts.iter().map(part).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bakeoff_hosts::{ClockOffset, Fits, HostError, Session, Way};
-use bakeoff_plan::{HOME, HostWay, Hosts};
+use bakeoff_plan::{HOME, Hosts};
 use bakeoff_record::Machine;
 use serde_json::{Value, json};
 
@@ -86,7 +86,8 @@ pub(crate) fn reach(hosts: &Hosts) -> anyhow::Result<Vec<Found>> {
                 Ok(one) => wanted.push(one),
                 Err(error) => found.push(Found {
                     name: name.to_owned(),
-                    way: way_of(hosts, name),
+                    // Pods alone have to be looked for.
+                    way: "kubectl",
                     roles: roles_of(hosts, name),
                     address: None,
                     state: Err(error),
@@ -113,16 +114,6 @@ pub(crate) fn reach(hosts: &Hosts) -> anyhow::Result<Vec<Found>> {
         });
     }
     Ok(found)
-}
-
-fn way_of(hosts: &Hosts, name: &str) -> &'static str {
-    match hosts.named(name).map(|host| &host.way) {
-        Some(HostWay::Kubectl(_)) => "kubectl",
-        Some(HostWay::Ssh(_)) => "ssh",
-        Some(HostWay::Netns(_)) => "netns",
-        Some(HostWay::Command(_)) => "command",
-        Some(HostWay::Home) | None => "home",
-    }
 }
 
 fn roles_of(hosts: &Hosts, name: &str) -> Vec<&'static str> {
@@ -278,7 +269,7 @@ fn reached_row(host: &Found, reached: &Reached) -> Vec<String> {
         greeting.map_or_else(String::new, |it| it.version.clone()),
         greeting.map_or_else(String::new, |it| it.digest.short()),
         format!("{:.2} s", reached.set_up.as_secs_f64()),
-        reached::usable_cpus(&reached.session).to_string(),
+        reached.session.hello().cpus.to_string(),
         files.map_or("-".to_owned(), |(_, hard)| hard.to_string()),
         offset(&reached.clock),
     ]
@@ -396,11 +387,11 @@ fn document(
 fn problem(error: &HostError, addresses: bool) -> Value {
     let mut value = json!({
         "code": error.cause.code(),
-        "text": error.cause.problem(),
+        "text": error.cause.to_string(),
         "fix": error.cause.fix(),
     });
     if addresses {
-        value["message"] = json!(error.cause.to_string());
+        value["message"] = json!(error.cause.in_full());
     }
     value
 }

@@ -217,12 +217,6 @@ pub(crate) fn limits(session: &mut Session) -> Result<Limits, HostError> {
     )
 }
 
-/// Processors that the agent of a host can have at once: under a quota of CPU time, fewer than it
-/// may use.
-pub(crate) fn usable_cpus(session: &Session) -> u32 {
-    session.hello().cpus
-}
-
 /// Threads of an engine that is kept to no processors, where so many are usable: half of them, as
 /// on one machine.
 pub(crate) fn half(usable: u32) -> u32 {
@@ -265,11 +259,6 @@ pub(crate) fn at_once<T: Send, R: Send>(
 /// own.
 pub(crate) fn kernels(own: u32, said: impl Iterator<Item = Option<String>>) -> Vec<u32> {
     numbered(own, own_kernel(), said)
-}
-
-/// What the kernel of a host calls itself, where it says so.
-pub(crate) fn kernel_of(session: &Session) -> Option<String> {
-    session.hello().kernel.clone()
 }
 
 fn numbered(

@@ -27,7 +27,7 @@ pub(super) fn of(
             origin: roles.origin == wanted.entry && proxied,
             engine: true,
         };
-        let usable = hosts::usable_cpus(session);
+        let usable = session.hello().cpus;
         let engine = engine(&plan.pinning.engine, here, &allowed.cpus, usable);
         engine.map_err(|error| exit::usage(format!("host {}: {error}", session.host())))
     };

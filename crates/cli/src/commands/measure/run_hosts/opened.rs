@@ -60,7 +60,7 @@ impl Far {
         let (mut stages, mut said) = (Vec::new(), Vec::new());
         for (wanted, session) in far.iter().zip(of_stages) {
             hosts::addresses::add_of(&mut addresses, &session);
-            said.push((wanted.place.name.clone(), hosts::kernel_of(&session)));
+            said.push((wanted.place.name.clone(), session.hello().kernel.clone()));
             let stage = stage_of(wanted, &hosts, campaign)?;
             stages.push((wanted.place.clone(), session, stage));
         }
@@ -79,7 +79,7 @@ impl Far {
         }
         let of_loads = sessions
             .iter()
-            .map(|it| (it.host().to_owned(), hosts::kernel_of(it)));
+            .map(|it| (it.host().to_owned(), it.hello().kernel.clone()));
         let (names, said): (Vec<String>, Vec<_>) = said.into_iter().chain(of_loads).unzip();
         let numbers = hosts::kernels(OWN_KERNEL, said.into_iter());
         Ok(Self {
@@ -191,7 +191,8 @@ fn stage_of(wanted: &Wanted, hosts: &Hosts, campaign: &Campaign<'_>) -> anyhow::
         None => (None, Vec::new()),
         Some(text) => {
             let at = hosts::listens::at(name, Some(text));
-            let at = at.map_err(|cause| exit::usage(format!("host {name}: {cause}")))?;
+            let at =
+                at.map_err(|cause| exit::usage(format!("host {name}: {}", cause.in_full())))?;
             let is_name = text.parse() != Ok(at);
             (Some(at), Vec::from_iter(is_name.then(|| text.to_owned())))
         }
