@@ -78,6 +78,6 @@ pub use more::{More, ROUNDS_PROPOSED_MAX};
 
 pub use sentence::percent;
 pub use subject::{Ceilings, Drift, ReferenceRates, Subject};
-pub use suspected::{Suspected, suspected};
+pub use suspected::suspected;
 pub use trust::{NumberTrust, Trust};
 pub use verdict::{Judgement, Verdict, Verdicts, blame};

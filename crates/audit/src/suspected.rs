@@ -1,31 +1,16 @@
 //! Which bottlenecks can be put to the test.
 
-use bakeoff_plan::{Change, distinct};
+use bakeoff_plan::{Suspicion, distinct};
 use bakeoff_record::{ContenderKind, Record};
 
 use crate::confirmation::change_for;
 use crate::judged::judged_cells;
 
-/// A bottleneck that can be put to the test, and how.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Suspected {
-    /// Contender's name.
-    pub contender: String,
-    /// Workload's name.
-    pub workload: String,
-    /// Label of the load.
-    pub load: String,
-    /// What is to be changed.
-    pub change: Change,
-    /// Workers that the server was seen to have.
-    pub workers: Option<u32>,
-}
-
 /// Every suspected bottleneck of the contenders of a record that can be put to the test: those of
 /// closed loops. Where the rate was given, it cannot follow, and one that was kept has no
 /// bottleneck, whatever was busy.
-pub fn suspected(record: &Record) -> Vec<Suspected> {
-    let mut all: Vec<Suspected> = Vec::new();
+pub fn suspected(record: &Record) -> Vec<Suspicion> {
+    let mut all: Vec<Suspicion> = Vec::new();
     for cell in &judged_cells(record) {
         let is_contender = cell.cell.kind == ContenderKind::Contender;
         let mut trials = cell.cell.trials.iter();
@@ -43,7 +28,7 @@ pub fn suspected(record: &Record) -> Vec<Suspected> {
         let also = bottleneck.also.iter().map(|cause| cause.name);
         let causes = std::iter::once(bottleneck.name).chain(also);
         for change in causes.filter_map(change_for) {
-            all.push(Suspected {
+            all.push(Suspicion {
                 contender: key.contender.clone(),
                 workload: key.workload.clone(),
                 load: key.load.clone(),

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Change, Contender, Content, Cpus, Load, Pinning, Plan, ServerChoice, Trial, Workload,
-    control_name,
+    Change, Contender, Content, Cpus, Load, Pinning, Plan, ServerChoice, Suspicion, Trial,
+    Workload, control_name,
 };
 use bakeoff_record::{RecordFolder, TrialEnd, TrialRecord, disturbances};
 
@@ -45,21 +45,6 @@ const ORDERS: [[usize; 3]; 6] = [
 ];
 /// Variable of a server's templates and start command that sets its number of workers.
 const WORKERS: &str = "worker_count";
-
-/// A bottleneck that somebody suspects, and what is to be changed to see whether it is one.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Suspicion {
-    /// Contender's name.
-    pub contender: String,
-    /// Workload's name.
-    pub workload: String,
-    /// Label of the load.
-    pub load: String,
-    /// What is changed.
-    pub change: Change,
-    /// Workers that the server was seen to have.
-    pub workers: Option<u32>,
-}
 
 /// An experiment, ready to be carried out.
 #[derive(Debug, Clone)]
@@ -229,32 +214,17 @@ impl<'p> Experiments<'p> {
         let all = self.all.iter().filter_map(|experiment| {
             let reason = experiment.changed.as_ref().err()?;
             let name = experiment.change.name_of(&experiment.contender.name);
-            let contender = Contender {
-                name: name.clone(),
-                ..experiment.contender.clone()
-            };
-            let label = experiment.load.label();
-            let trial = Trial {
-                index: 0,
-                round: 1,
-                attempt: 1,
-                id: format!(
-                    "e{}-{name}-{}-{label}",
-                    experiment.number, experiment.workload.name
-                ),
-                contender,
-                is_control: false,
-                workload: experiment.workload.clone(),
-                load: experiment.load.clone(),
-                load_name: None,
-                ramp: None,
-            };
-            let mut record = trial::blank(&trial, roles, clock);
-            record.end = TrialEnd::Skipped {
-                reason: reason.clone(),
-                fix: String::new(),
-            };
-            Some(record)
+            let (number, workload) = (experiment.number, &experiment.workload.name);
+            let id = format!("e{number}-{name}-{workload}-{}", experiment.load.label());
+            Some(TrialRecord {
+                started_at: clock.timestamp().to_string(),
+                pinned: roles.pinned.clone(),
+                end: TrialEnd::Skipped {
+                    reason: reason.clone(),
+                    fix: String::new(),
+                },
+                ..TrialRecord::begun(&id, &name, workload, experiment.load.clone())
+            })
         });
         all.collect()
     }

@@ -45,7 +45,7 @@ mod trial;
 pub use apart::Apart;
 pub use campaign::{CampaignEnd, Options, Rules, carry_out};
 pub use clock::Clock;
-pub use confirm::{CONFIRM_ROUNDS, Experiments, Means, Suspicion, confirm};
+pub use confirm::{CONFIRM_ROUNDS, Experiments, Means, confirm};
 pub use contestant::{Answered, Contestant, start_for_debugging};
 pub use event::Event;
 pub use find::Searches;

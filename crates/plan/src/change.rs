@@ -41,6 +41,21 @@ impl Change {
     }
 }
 
+/// A bottleneck that is suspected, and what is to be changed to see whether it is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suspicion {
+    /// Contender's name.
+    pub contender: String,
+    /// Workload's name.
+    pub workload: String,
+    /// Label of the load.
+    pub load: String,
+    /// What is changed.
+    pub change: Change,
+    /// Workers that the server was seen to have.
+    pub workers: Option<u32>,
+}
+
 impl fmt::Display for Change {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {

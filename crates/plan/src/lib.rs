@@ -70,7 +70,7 @@ mod timed;
 
 pub use action::{Action, Actions};
 pub use ascii::{ascii_authority, encoded_target};
-pub use change::Change;
+pub use change::{Change, Suspicion};
 pub use changes::CHANGE_RATE;
 pub use client::{Client, ClientCertificate, ProxyVersion, Resumption};
 pub use container::{

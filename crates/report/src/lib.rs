@@ -45,11 +45,11 @@ pub(crate) mod words;
 mod xml;
 
 pub use bakeoff_audit::published::{Rig, audit};
+pub use bakeoff_audit::suspected;
 pub use bakeoff_audit::{
     Condition, Course, GateError, Gates, LoadHosts, Mismatch, Ruling, Settled, Undecidable,
     Verdict, fits, judge_load, start_spread_ns, undecidable,
 };
-pub use bakeoff_audit::{Suspected, suspected};
 pub use bakeoff_stats::Metric;
 pub use change::{CHANGE_SCHEMA, ChangeReport, change_view};
 pub use compare::{

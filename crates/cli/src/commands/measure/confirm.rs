@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use bakeoff_conduct::{CampaignEnd, Event, Experiments, Means, Suspicion, confirm as conduct};
-use bakeoff_plan::Plan;
+use bakeoff_conduct::{CampaignEnd, Event, Experiments, Means, confirm as conduct};
+use bakeoff_plan::{Plan, Suspicion};
 use bakeoff_record::{CONFIRM_FOLDER, Machine, Record, RecordFolder, TrialRecord};
 use bakeoff_report::Redaction;
 
@@ -73,15 +73,7 @@ fn suspicions(record: &Record) -> Vec<Suspicion> {
             all.len()
         ));
     }
-    let some = all.into_iter().take(EXPERIMENTS_MAX);
-    let suspicion = |one: bakeoff_report::Suspected| Suspicion {
-        contender: one.contender,
-        workload: one.workload,
-        load: one.load,
-        change: one.change,
-        workers: one.workers,
-    };
-    some.map(suspicion).collect()
+    all.into_iter().take(EXPERIMENTS_MAX).collect()
 }
 
 /// The record of the experiments, new or as far as it came.
