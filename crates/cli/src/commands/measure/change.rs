@@ -4,20 +4,18 @@
 //! something is done, and it is carried out, recorded and continued like any other.
 
 use bakeoff_plan::{
-    Action, Actions, CHANGE_RATE, Contender, Load, LoadModel, Overrides, Plan, RoundsAsked,
-    ServerChoice,
+    Action, Actions, CHANGE_RATE, Contender, Load, LoadModel, Plan, Question, ServerChoice,
 };
 
-use super::made::Kind;
-use super::{made, race};
+use super::made::{self, Asked, Kind};
 use crate::flags::{ChangeFlags, DoneFlags};
 use crate::library::Folder;
 use crate::output;
 
 /// A change, as the command line asks for one.
 const CHANGE: Kind = Kind {
+    question: Question::Change,
     name: "change",
-    is_in: Plan::is_change,
     without_contenders: "a change needs a contender: a server, a configuration file, a URL or \
                          --start 'COMMAND', as in `bakeoff change nginx caddy`",
     announce,
@@ -41,38 +39,31 @@ fn asking(names: &str, loads: &[Load], rounds: u32) -> String {
     format!("{names}: {} in each of {rounds} rounds", done.join(", "))
 }
 
-/// The plan of the change, as its file would be read again.
 fn plan(flags: &ChangeFlags, library: &Folder) -> anyhow::Result<Plan> {
     let done = &flags.done;
-    let asked = Overrides {
-        clients: Some(vec![done.clients]),
+    let asked = Asked {
+        clients: done.clients,
         streams: done.streams,
-        rounds: RoundsAsked::number(done.rounds),
+        rounds: done.rounds,
         seed: done.seed,
-        ..Overrides::default()
+        pinning: &done.pinning,
     };
-    let mut plan = made::contenders("change", &flags.operands, &done.pinning, asked, library)?;
-    plan.description = format!(
-        "What a change costs those connected to {}.",
-        made::names(&plan)
-    );
-    for contender in &mut plan.contenders {
-        if let Some(command) = done.with.as_ref().filter(|it| misses(contender, it)) {
-            anyhow::bail!(
-                "--with `{command}` acts on a server that this machine runs, and not on {}, which \
-                 bakeoff starts: write `kill -HUP $BAKEOFF_PID`, with the signal that it takes",
-                contender.name
-            );
+    CHANGE.plan(&flags.operands, &asked, library, |plan| {
+        let names = made::names(plan);
+        plan.description = format!("What a change costs those connected to {names}.");
+        for contender in &mut plan.contenders {
+            if let Some(command) = done.with.as_ref().filter(|it| misses(contender, it)) {
+                anyhow::bail!(
+                    "--with `{command}` acts on a server that this machine runs, and not on {}, \
+                     which bakeoff starts: write `kill -HUP $BAKEOFF_PID`, with the signal that it \
+                     takes",
+                    contender.name
+                );
+            }
+            contender.action_command.clone_from(&done.with);
         }
-        contender.action_command.clone_from(&done.with);
-    }
-    let streams = plan.loads.first().map_or(1, |load| load.streams);
-    let load = |action: &Action| Load {
-        streams,
-        ..load(done, *action)
-    };
-    plan.loads = done.actions.iter().map(load).collect();
-    race::checked(&plan, &plan.name, library)
+        Ok(done.actions.iter().map(|it| load(done, *it)).collect())
+    })
 }
 
 /// Programs that act on a server that the system runs.

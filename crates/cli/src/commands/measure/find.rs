@@ -5,10 +5,9 @@
 
 use std::time::Duration;
 
-use bakeoff_plan::{Load, Overrides, Plan, RoundsAsked, Search, goals};
+use bakeoff_plan::{Load, Plan, Question, Search, goals};
 
-use super::made::Kind;
-use super::{made, race};
+use super::made::{self, Asked, Kind};
 use crate::display::spoken;
 use crate::flags::FindFlags;
 use crate::library::Folder;
@@ -25,8 +24,8 @@ const FULL_TRIALS: u32 = 6;
 
 /// A search, as the command line asks for one.
 const SEARCH: Kind = Kind {
+    question: Question::Search,
     name: "search",
-    is_in: Plan::is_search,
     without_contenders: "a search needs a contender: a URL, a server, a configuration file or \
                          --start 'COMMAND', as in `bakeoff find nginx --slo 'p99<10ms'`",
     announce,
@@ -59,33 +58,30 @@ fn announce(plan: &Plan) {
     }
 }
 
-/// The plan of the search, as its file would be read again.
 fn plan(flags: &FindFlags, library: &Folder) -> anyhow::Result<Plan> {
-    let asked = Overrides {
-        clients: Some(vec![flags.load.clients]),
+    let asked = Asked {
+        clients: flags.load.clients,
         streams: flags.load.streams,
-        rounds: RoundsAsked::number(1),
+        rounds: 1,
         seed: flags.load.seed,
-        ..Overrides::default()
+        pinning: &flags.load.pinning,
     };
-    let pinning = &flags.load.pinning;
-    let mut plan = made::contenders("find", &flags.operands, pinning, asked, library)?;
-    let mut load = sought(flags);
-    if flags.goals.budget.is_none() {
-        let cells = plan.contenders.len() * plan.workloads.len();
-        let one = load.search().map_or(BUDGET, |search| search.budget);
-        load.set_budget(one * u32::try_from(cells.max(1)).unwrap_or(u32::MAX));
-    }
-    plan.description = format!("The highest rates of {}.", made::names(&plan));
-    load.streams = plan.loads.first().map_or(1, |load| load.streams);
-    plan.loads = vec![load];
-    race::checked(&plan, &plan.name, library)
+    SEARCH.plan(&flags.operands, &asked, library, |plan| {
+        plan.description = format!("The highest rates of {}.", made::names(plan));
+        let mut load = sought(flags);
+        if flags.goals.budget.is_none() {
+            let cells = plan.contenders.len() * plan.workloads.len();
+            let one = load.search().map_or(BUDGET, |search| search.budget);
+            load.set_budget(one * u32::try_from(cells.max(1)).unwrap_or(u32::MAX));
+        }
+        Ok(vec![load])
+    })
 }
 
-/// The load whose rate is sought, with the budget of one contender at one workload.
 /// Longest confirming trial that a plan may have.
 const CONFIRM_MOST: Duration = Duration::from_secs(600);
 
+/// The load whose rate is sought, with the budget of one contender at one workload.
 fn sought(flags: &FindFlags) -> Load {
     let (asked, load) = (&flags.goals, &flags.load);
     let usual = |usual_ms: u64, quick_ms: u64| {

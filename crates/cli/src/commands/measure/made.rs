@@ -1,9 +1,9 @@
-//! What `find` and `overload` share: a plan made of the operands of a race, carried out into a new
-//! record, or continued.
+//! What `find`, `overload` and `change` share: a plan made of the operands of a race, carried out
+//! into a new record, or continued.
 
 use std::path::Path;
 
-use bakeoff_plan::{Overrides, Plan};
+use bakeoff_plan::{Load, Overrides, Plan, Question, RoundsAsked};
 use bakeoff_record::shell_path;
 
 use super::destination::{Destination, default_folder};
@@ -14,19 +14,56 @@ use crate::exit;
 use crate::flags::{OperandFlags, PinningFlags, SearchRecordFlags};
 use crate::library::Folder;
 
-/// What distinguishes the two commands.
+/// What distinguishes the commands.
 pub(super) struct Kind {
-    /// What a plan of it has, for a sentence.
+    /// What its plans ask.
+    pub(super) question: Question,
+    /// What such a plan has, for a sentence.
     pub(super) name: &'static str,
-    /// Whether a plan has one.
-    pub(super) is_in: fn(&Plan) -> bool,
     /// The error of a command line that names no contender.
     pub(super) without_contenders: &'static str,
     /// Says what a plan will do, before it does anything.
     pub(super) announce: fn(&Plan),
 }
 
+/// What is asked of every load.
+pub(super) struct Asked<'f> {
+    pub(super) clients: u32,
+    pub(super) streams: Option<u32>,
+    pub(super) rounds: u32,
+    pub(super) seed: Option<u64>,
+    pub(super) pinning: &'f PinningFlags,
+}
+
 impl Kind {
+    /// A plan of the contenders that are named, as its file would be read again. `loads` completes
+    /// it, and says what they are put under.
+    pub(super) fn plan(
+        &self,
+        operands: &OperandFlags,
+        asked: &Asked<'_>,
+        library: &Folder,
+        loads: impl FnOnce(&mut Plan) -> anyhow::Result<Vec<Load>>,
+    ) -> anyhow::Result<Plan> {
+        let overrides = Overrides {
+            clients: Some(vec![asked.clients]),
+            streams: asked.streams,
+            rounds: RoundsAsked::number(asked.rounds),
+            seed: asked.seed,
+            ..Overrides::default()
+        };
+        let mut plan = race::contenders(operands, overrides, library)?;
+        plan.pinning = race::pinning(asked.pinning);
+        plan.name = self.question.command().to_owned();
+        for workload in plan.workloads.iter_mut().filter(|it| it.name == "race") {
+            workload.name = "request".to_owned();
+        }
+        let streams = plan.loads.first().map_or(1, |load| load.streams);
+        plan.loads = loads(&mut plan)?;
+        plan.loads.iter_mut().for_each(|it| it.streams = streams);
+        race::checked(&plan, &plan.name, library)
+    }
+
     /// Carries out a new plan, which `plan` makes of the flags, or goes on with a record, whose
     /// plan `change` changes by them.
     pub(super) fn carry_out(
@@ -57,8 +94,12 @@ impl Kind {
     ) -> anyhow::Result<u8> {
         let (folder, record) = resume(path)?;
         let mut plan = record.plan.clone();
-        if !(self.is_in)(&plan) {
-            return Err(holds_none(path, self.name));
+        if plan.question() != self.question {
+            let (shown, word) = (path.display(), shell_path(path));
+            return Err(exit::usage(format!(
+                "{shown} holds no {}; continue it with `bakeoff run --resume {word}`",
+                self.name
+            )));
         }
         change(&mut plan);
         (self.announce)(&plan);
@@ -79,23 +120,6 @@ fn destination(flags: &SearchRecordFlags) -> Destination {
     }
 }
 
-/// The contenders and what they are asked, as the plan `name` with a load that is to be replaced.
-pub(super) fn contenders(
-    name: &str,
-    operands: &OperandFlags,
-    pinning: &PinningFlags,
-    asked: Overrides,
-    library: &Folder,
-) -> anyhow::Result<Plan> {
-    let mut plan = race::contenders(operands, asked, library)?;
-    plan.pinning = race::pinning(pinning);
-    plan.name = name.to_owned();
-    for workload in plan.workloads.iter_mut().filter(|it| it.name == "race") {
-        workload.name = "request".to_owned();
-    }
-    Ok(plan)
-}
-
 /// Names of the contenders, for a sentence.
 pub(super) fn names(plan: &Plan) -> String {
     let names: Vec<&str> = plan.contenders.iter().map(|it| it.name.as_str()).collect();
@@ -113,12 +137,4 @@ fn begin(plan: Plan, flags: &SearchRecordFlags, library: &Folder) -> anyhow::Res
         ..destination(flags)
     };
     campaign(plan, None, library, &destination)
-}
-
-/// The error of a record that cannot be continued so, because it holds none of `what`.
-fn holds_none(path: &Path, what: &str) -> anyhow::Error {
-    let (shown, word) = (path.display(), shell_path(path));
-    exit::usage(format!(
-        "{shown} holds no {what}; continue it with `bakeoff run --resume {word}`"
-    ))
 }

@@ -6,11 +6,10 @@
 use std::time::Duration;
 
 use bakeoff_load::check_clients;
-use bakeoff_plan::{Load, Overload, Overrides, Plan, RoundsAsked};
+use bakeoff_plan::{Load, Overload, Plan, Question};
 use bakeoff_report::share;
 
-use super::made::Kind;
-use super::{made, race};
+use super::made::{self, Asked, Kind};
 use crate::flags::OverloadFlags;
 use crate::library::Folder;
 use crate::output;
@@ -30,8 +29,8 @@ const FREE_LEAST: f64 = 0.1;
 
 /// An overload, as the command line asks for one.
 const OVERLOAD: Kind = Kind {
+    question: Question::Overload,
     name: "overload",
-    is_in: Plan::is_overload,
     without_contenders: "an overload needs a contender: a URL, a server, a configuration file or \
                          --start 'COMMAND', as in `bakeoff overload nginx caddy`",
     announce,
@@ -76,25 +75,20 @@ fn overloads(plan: &Plan) -> impl Iterator<Item = (&Load, &Overload)> {
     loads.filter_map(|load| Some((load, load.overload()?)))
 }
 
-/// The plan of the overload, as its file would be read again.
 fn plan(flags: &OverloadFlags, library: &Folder) -> anyhow::Result<Plan> {
     let ramp = &flags.ramp;
     let usual = usize::from(ramp.quick);
-    let asked = Overrides {
-        clients: Some(vec![ramp.clients]),
+    let asked = Asked {
+        clients: ramp.clients,
         streams: ramp.streams,
-        rounds: RoundsAsked::number(ramp.rounds.unwrap_or(ROUNDS[usual])),
+        rounds: ramp.rounds.unwrap_or(ROUNDS[usual]),
         seed: ramp.seed,
-        ..Overrides::default()
+        pinning: &ramp.pinning,
     };
-    let mut plan = made::contenders("overload", &flags.operands, &ramp.pinning, asked, library)?;
-    plan.description = format!("{} beyond their capacity and back.", made::names(&plan));
-    let streams = plan.loads.first().map_or(1, |load| load.streams);
-    plan.loads = vec![Load {
-        streams,
-        ..load(flags)
-    }];
-    race::checked(&plan, &plan.name, library)
+    OVERLOAD.plan(&flags.operands, &asked, library, |plan| {
+        plan.description = format!("{} beyond their capacity and back.", made::names(plan));
+        Ok(vec![load(flags)])
+    })
 }
 
 fn load(flags: &OverloadFlags) -> Load {
