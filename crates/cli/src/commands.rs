@@ -51,7 +51,10 @@ fn explain(command: ExplainCommand) -> anyhow::Result<u8> {
         measure::end_leftovers();
     }
     match command {
-        ExplainCommand::Report(flags) => report::carry_out(&flags),
+        ExplainCommand::Report(flags) => match &flags.share {
+            Some(folder) => share::carry_out(&flags.record, folder),
+            None => report::carry_out(&flags),
+        },
         ExplainCommand::Compare(flags) => compare::carry_out(&flags),
         ExplainCommand::History(flags) => history::carry_out(&flags),
         ExplainCommand::Verify(flags) => verify::carry_out(&flags),

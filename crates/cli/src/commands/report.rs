@@ -21,9 +21,6 @@ const WIDTH: usize = 120;
 
 pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
     let record = Record::read(&flags.record).map_err(super::folder_error)?;
-    if let Some(folder) = &flags.share {
-        return super::share::carry_out(record, folder);
-    }
     let shown = Shown {
         format: flags.format,
         // What names the lines of configurations is part of the whole.

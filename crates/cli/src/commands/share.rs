@@ -23,8 +23,9 @@ so on stand in their place, the same number for the same value. `bakeoff report`
 `bakeoff run --resume` needs the record itself.
 ";
 
-/// Writes the copy.
-pub(super) fn carry_out(record: Record, folder: &Path) -> anyhow::Result<u8> {
+/// Writes the copy of the record at `path`.
+pub(super) fn carry_out(path: &Path, folder: &Path) -> anyhow::Result<u8> {
+    let record = Record::read(path).map_err(super::folder_error)?;
     paths::must_be_text("--share", folder)?;
     must_be_empty(folder)?;
     let shared = Redacted::shared(record);
