@@ -106,24 +106,27 @@ fn typical<'r>(cell: &Cell<'r>) -> Option<&'r TrialRecord> {
 /// Every cause that the figures of one trial speak for, never empty. A rate that was given and
 /// kept has no bottleneck, whatever was busy.
 fn causes(subject: &Subject<'_>) -> Vec<Cause> {
-    let rows = [
-        client_local,
-        kept_up,
-        other_load,
-        throttled,
-        cpu_limit,
-        co_saturated,
-        client_cpu,
+    let rows: [(Limiter, fn(&Subject<'_>) -> Option<String>); 13] = [
+        (Limiter::ClientLimits, client_local),
+        (Limiter::Nothing, kept_up),
+        (Limiter::OtherLoad, other_load),
+        (Limiter::Throttled, throttled),
+        (Limiter::CpuLimit, cpu_limit),
+        (Limiter::CoSaturated, co_saturated),
+        (Limiter::ClientCpu, client_cpu),
         // The yardstick crosses the same link: a full one is why the rates are near each other.
-        link,
-        generator_ceiling,
-        steal,
-        accept_queue,
-        backend,
-        softirq,
-        server_cpu,
+        (Limiter::Network, link),
+        (Limiter::GeneratorCeiling, generator_ceiling),
+        (Limiter::Steal, steal),
+        (Limiter::AcceptQueue, accept_queue),
+        (Limiter::BackendBound, backend),
+        (Limiter::Network, softirq),
     ];
-    let mut causes: Vec<Cause> = rows.iter().filter_map(|row| row(subject)).collect();
+    let found = rows.into_iter().filter_map(|(name, row)| {
+        let text = row(subject)?;
+        Some(Cause { name, text })
+    });
+    let mut causes: Vec<Cause> = found.chain(server_cpu(subject)).collect();
     if causes
         .iter()
         .any(|cause| cause.name == Limiter::CoSaturated)
@@ -137,158 +140,109 @@ fn causes(subject: &Subject<'_>) -> Vec<Cause> {
     causes
 }
 
-fn cause(name: Limiter, text: String) -> Option<Cause> {
-    Some(Cause { name, text })
-}
-
-fn client_local(subject: &Subject<'_>) -> Option<Cause> {
+fn client_local(subject: &Subject<'_>) -> Option<String> {
     let failed = subject.result.outcomes.of(Outcome::Local);
-    if failed == 0 {
-        return None;
-    }
-    cause(
-        Limiter::ClientLimits,
-        format!("{failed} requests found no file, port or memory to be sent"),
-    )
+    (failed > 0).then(|| format!("{failed} requests found no file, port or memory to be sent"))
 }
 
 /// An open loop whose requests came out right, nearly all.
-fn kept_up(subject: &Subject<'_>) -> Option<Cause> {
+fn kept_up(subject: &Subject<'_>) -> Option<String> {
     let requests = &subject.result.requests;
     let due = requests.due.or(requests.planned)?;
-    if is_closed(subject) || (requests.ok as f64) < STARTED_SHARE * due as f64 {
-        return None;
-    }
-    cause(
-        Limiter::Nothing,
-        "the server kept up with the given rate".into(),
-    )
+    let has_kept = !is_closed(subject) && requests.ok as f64 >= STARTED_SHARE * due as f64;
+    has_kept.then(|| "the server kept up with the given rate".to_owned())
 }
 
-fn other_load(subject: &Subject<'_>) -> Option<Cause> {
+fn other_load(subject: &Subject<'_>) -> Option<String> {
     let foreign = foreign_cpus(subject.trial)?.worst();
-    if foreign <= FOREIGN_DISTURBED_CPUS {
-        return None;
-    }
-    cause(
-        Limiter::OtherLoad,
-        format!("other programs kept {foreign:.2} processors busy"),
-    )
+    (foreign > FOREIGN_DISTURBED_CPUS)
+        .then(|| format!("other programs kept {foreign:.2} processors busy"))
 }
 
 /// A quota of CPU time, which is less than the processors that there are.
-fn throttled(subject: &Subject<'_>) -> Option<Cause> {
+fn throttled(subject: &Subject<'_>) -> Option<String> {
     let share = throttled_share(subject.trial).filter(|share| *share > THROTTLED_SHARE)?;
-    cause(
-        Limiter::Throttled,
-        format!(
-            "a quota of CPU time held programs back for {:.0} % of the window",
-            share * 100.0
-        ),
-    )
+    let percent = share * 100.0;
+    Some(format!(
+        "a quota of CPU time held programs back for {percent:.0} % of the window"
+    ))
 }
 
 /// A limit of the server's own, as a plan or a compose file sets it.
-fn cpu_limit(subject: &Subject<'_>) -> Option<Cause> {
+fn cpu_limit(subject: &Subject<'_>) -> Option<String> {
     let share = subject
         .limited_share()
         .filter(|share| *share > THROTTLED_SHARE)?;
-    cause(Limiter::CpuLimit, limited_text(subject, share))
+    Some(limited_text(subject, share))
 }
 
 /// Server and engine without time to spare, either of them: the rate is what both come to.
-fn co_saturated(subject: &Subject<'_>) -> Option<Cause> {
+fn co_saturated(subject: &Subject<'_>) -> Option<String> {
     let engine = working(subject.result).filter(|share| *share > ENGINE_BUSY_INVALID)?;
     let server = subject
         .server_share()
         .filter(|share| *share > SERVER_SATURATED)?;
-    cause(
-        Limiter::CoSaturated,
-        format!(
-            "the server used {:.0} % {} while the engine's busiest thread worked {:.0} % of the \
-             time",
-            server * 100.0,
-            subject.of_its_processors(),
-            engine * 100.0
-        ),
-    )
+    Some(format!(
+        "the server used {:.0} % {} while the engine's busiest thread worked {:.0} % of the time",
+        server * 100.0,
+        subject.of_its_processors(),
+        engine * 100.0
+    ))
 }
 
-fn client_cpu(subject: &Subject<'_>) -> Option<Cause> {
+fn client_cpu(subject: &Subject<'_>) -> Option<String> {
     let share = working(subject.result).filter(|share| *share > ENGINE_BUSY_INVALID)?;
-    cause(
-        Limiter::ClientCpu,
-        format!("engine thread worked {:.0} % of the time", share * 100.0),
-    )
+    Some(format!(
+        "engine thread worked {:.0} % of the time",
+        share * 100.0
+    ))
 }
 
 /// It is not the cause where the server's processors were full, nor where it beat the yardstick.
-fn generator_ceiling(subject: &Subject<'_>) -> Option<Cause> {
+fn generator_ceiling(subject: &Subject<'_>) -> Option<String> {
     let ceiling = subject.ceilings.yardstick.filter(|_| is_closed(subject))?;
     let share = subject.rate() / ceiling;
     let paced = subject
         .server_share()
         .is_some_and(|share| share >= SERVER_PACED);
-    if !subject.is_contender() || paced || !(CEILING_SHARE..=1.0).contains(&share) {
-        return None;
-    }
-    cause(
-        Limiter::GeneratorCeiling,
-        format!(
-            "{:.0} % of the yardstick's rate in the same round",
-            share * 100.0
-        ),
-    )
-}
-
-fn steal(subject: &Subject<'_>) -> Option<Cause> {
-    let (share, place) = worst_on(subject, |cpu| cpu.steal)?;
-    if share <= STEAL_SUSPECT {
-        return None;
-    }
+    let is_near = subject.is_contender() && !paced && (CEILING_SHARE..=1.0).contains(&share);
     let percent = share * 100.0;
-    let text = format!("the hypervisor took {percent:.1} % of a processor{place}");
-    cause(Limiter::Steal, text)
+    is_near.then(|| format!("{percent:.0} % of the yardstick's rate in the same round"))
 }
 
-fn accept_queue(subject: &Subject<'_>) -> Option<Cause> {
+fn steal(subject: &Subject<'_>) -> Option<String> {
+    let (share, place) = worst_on(subject, |cpu| cpu.steal)?;
+    let percent = share * 100.0;
+    (share > STEAL_SUSPECT)
+        .then(|| format!("the hypervisor took {percent:.1} % of a processor{place}"))
+}
+
+fn accept_queue(subject: &Subject<'_>) -> Option<String> {
     let overflows = window_growth(subject, |tick| tick.listen_overflows)?;
-    let overflows = Some(own_overflows(subject, overflows)).filter(|n| *n > 0)?;
-    cause(
-        Limiter::AcceptQueue,
-        format!("{} listen overflows", count(overflows)),
-    )
+    let overflows = own_overflows(subject, overflows);
+    (overflows > 0).then(|| format!("{} listen overflows", count(overflows)))
 }
 
-fn backend(subject: &Subject<'_>) -> Option<Cause> {
-    if subject.proxied != Some(true) || !subject.is_contender() {
-        return None;
-    }
+fn backend(subject: &Subject<'_>) -> Option<String> {
     let direct = subject.ceilings.origin.filter(|_| is_closed(subject))?;
     let share = subject.rate() / direct;
-    if share <= BACKEND_SHARE {
-        return None;
-    }
-    cause(
-        Limiter::BackendBound,
-        format!("{:.0} % of the upstream's direct rate", share * 100.0),
-    )
+    let is_proxy = subject.proxied == Some(true) && subject.is_contender();
+    let percent = share * 100.0;
+    (is_proxy && share > BACKEND_SHARE)
+        .then(|| format!("{percent:.0} % of the upstream's direct rate"))
 }
 
-fn softirq(subject: &Subject<'_>) -> Option<Cause> {
+fn softirq(subject: &Subject<'_>) -> Option<String> {
     let (share, place) = worst_on(subject, |cpu| cpu.softirq)?;
-    if share <= SOFTIRQ_SHARE {
-        return None;
-    }
     let percent = share * 100.0;
-    let text = format!("a processor{place} spent {percent:.0} % in soft interrupts");
-    cause(Limiter::Network, text)
+    (share > SOFTIRQ_SHARE)
+        .then(|| format!("a processor{place} spent {percent:.0} % in soft interrupts"))
 }
 
 /// A link between hosts that carried nearly what it can.
-fn link(subject: &Subject<'_>) -> Option<Cause> {
+fn link(subject: &Subject<'_>) -> Option<String> {
     let link = fullest_link(subject).filter(LinkUse::is_full)?;
-    cause(Limiter::Network, link.described())
+    Some(link.described())
 }
 
 /// The server at the limit of what others left of its processors, or of one of several.
@@ -297,6 +251,7 @@ fn link(subject: &Subject<'_>) -> Option<Cause> {
 fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
     let cores = subject.server_cores()?;
     let left = subject.server_cpus_left();
+    let cause = |name, text| Some(Cause { name, text });
     if cores > SERVER_SATURATED * left {
         let text = format!("the server used {cores:.2} of {}", processors_left(subject));
         return cause(Limiter::CpuBound, text);
@@ -310,14 +265,15 @@ fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
         );
         return cause(Limiter::CpuSharedWithOrigin, text);
     }
-    single_core(subject, cores / subject.server_cpus() as f64)
+    let single_core = single_core(subject, cores / subject.server_cpus() as f64)?;
+    cause(Limiter::SingleCore, single_core)
 }
 
 /// One thread of the server that never rests, while the server leaves much of its processors idle,
 /// of which it used a share. A thread does not rest either while it waits for a processor, or while
 /// the hypervisor has taken the one that it is on. Its other threads then wait as well, so that the
 /// server would have used as much more: where that fills its processors, it is not one thread.
-fn single_core(subject: &Subject<'_>, used: f64) -> Option<Cause> {
+fn single_core(subject: &Subject<'_>, used: f64) -> Option<String> {
     let tree = server_tree(&subject.trial.usage)?;
     let measured_s = subject.result.measured_s;
     let worked = tree
@@ -334,13 +290,12 @@ fn single_core(subject: &Subject<'_>, used: f64) -> Option<Cause> {
         kept if kept >= 1.0 => format!(" and wanted a processor for another {kept:.0} %"),
         _ => String::new(),
     };
-    let text = format!(
+    Some(format!(
         "one thread of the server worked {:.0} % of the time{kept}, and {:.0} % of {} was idle",
         worked * 100.0,
         idle * 100.0,
         processors(subject)
-    );
-    cause(Limiter::SingleCore, text)
+    ))
 }
 
 fn unknown(subject: &Subject<'_>) -> Cause {
