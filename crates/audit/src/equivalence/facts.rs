@@ -51,6 +51,23 @@ const KEPT: &str = "kept open";
 const NEW: &str = "a new one for each request";
 const SOME: &str = "often a new one under load";
 
+/// A fact whose differences are unfair, to be filled in.
+macro_rules! fact {
+    ($name:literal, $title:literal, $field:expr) => {
+        Fact {
+            name: $name,
+            code: concat!("equal-", $name),
+            rule: "R16",
+            title: $title,
+            field: $field,
+            read: |_, _| None,
+            class: |_, _| Class::Unfair,
+            fix: Fix::ToMost,
+            meaning: "",
+        }
+    };
+}
+
 /// The facts, in the order in which they are shown.
 pub(crate) const FACTS: [Fact; 19] = [
     Fact {
@@ -59,13 +76,13 @@ pub(crate) const FACTS: [Fact; 19] = [
             Some(Value::new(format!("{} {}", server.server, server.version)))
         },
         class: differs,
-        ..fact("version", "equal-version", "server", "server")
+        ..fact!("version", "server", "server")
     },
     Fact {
         read: |trial, _| Some(Value::new(before(trial)?.status.to_string())),
         rule: "R15",
         meaning: "another status is another answer",
-        ..fact("status", "equal-status", "status", "answers")
+        ..fact!("status", "status", "answers")
     },
     Fact {
         read: |trial, side| {
@@ -81,7 +98,7 @@ pub(crate) const FACTS: [Fact; 19] = [
         },
         rule: "R15",
         meaning: "another body is another answer, of the same length or not",
-        ..fact("body", "equal-body", "body, SHA-256", BODY_FIELD)
+        ..fact!("body", "body, SHA-256", BODY_FIELD)
     },
     Fact {
         // Where nothing is compressed, the body itself says whether the two are alike.
@@ -103,12 +120,7 @@ pub(crate) const FACTS: [Fact; 19] = [
             }
         },
         meaning: "one side compresses harder, or not at all",
-        ..fact(
-            "body-bytes",
-            "equal-body-bytes",
-            "body as sent, bytes",
-            "answers",
-        )
+        ..fact!("body-bytes", "body as sent, bytes", "answers")
     },
     Fact {
         read: |trial, _| {
@@ -116,18 +128,18 @@ pub(crate) const FACTS: [Fact; 19] = [
             Some(Value::new(encoding.unwrap_or("none")))
         },
         meaning: "compressing is work, and what is compressed is quicker to send",
-        ..fact("encoding", "equal-encoding", "content encoding", "answers")
+        ..fact!("encoding", "content encoding", "answers")
     },
     Fact {
         read: |trial, _| negotiated(trial, |it| Some(it.protocol.clone())),
         meaning: "it is not the same protocol",
-        ..fact("protocol", "equal-protocol", "protocol", "answers")
+        ..fact!("protocol", "protocol", "answers")
     },
     Fact {
         read: |trial, _| negotiated(trial, |it| it.tls_version.clone()),
         fix: Fix::To("TLSv1.3"),
         meaning: "handshakes and records of TLS versions cost differently",
-        ..fact("tls-version", "equal-tls-version", "TLS version", "answers")
+        ..fact!("tls-version", "TLS version", "answers")
     },
     Fact {
         // Suites of TLS 1.2 name key exchange and signature too, which other facts report.
@@ -139,12 +151,12 @@ pub(crate) const FACTS: [Fact; 19] = [
         },
         fix: Fix::To("AES_128_GCM"),
         meaning: "each byte is encrypted by another cipher",
-        ..fact("cipher", "equal-cipher", "cipher", "answers")
+        ..fact!("cipher", "cipher", "answers")
     },
     Fact {
         read: |trial, _| negotiated(trial, |it| it.group.clone()),
         class: differs,
-        ..fact("group", "equal-group", "key exchange group", "answers")
+        ..fact!("group", "key exchange group", "answers")
     },
     Fact {
         read: |trial, _| {
@@ -153,12 +165,7 @@ pub(crate) const FACTS: [Fact; 19] = [
             Some(Value::new(facts.key.clone() + &bits.unwrap_or_default()))
         },
         meaning: "a signature by another key costs another time in each handshake",
-        ..fact(
-            "certificate",
-            "equal-certificate",
-            "certificate key",
-            "certificate",
-        )
+        ..fact!("certificate", "certificate key", "certificate")
     },
     Fact {
         read: |trial, _| {
@@ -168,12 +175,7 @@ pub(crate) const FACTS: [Fact; 19] = [
         },
         fix: Fix::To(KEPT),
         meaning: "one side has a connection to set up for each request",
-        ..fact(
-            "keep-alive",
-            "equal-keep-alive",
-            "client connection",
-            "connections",
-        )
+        ..fact!("keep-alive", "client connection", "connections")
     },
     Fact {
         read: |trial, _| {
@@ -188,7 +190,7 @@ pub(crate) const FACTS: [Fact; 19] = [
         rule: "R32",
         fix: Fix::To("asked"),
         meaning: "a cache answers in place of the upstream",
-        ..fact("cache", "equal-cache", "upstream", "upstream")
+        ..fact!("cache", "upstream", "upstream")
     },
     Fact {
         read: |trial, _| {
@@ -198,29 +200,27 @@ pub(crate) const FACTS: [Fact; 19] = [
         },
         fix: Fix::To("HTTP/1.1"),
         meaning: "HTTP/1.0 ends the upstream's connection with each answer",
-        ..fact(
+        ..fact!(
             "upstream-version",
-            "equal-upstream-version",
             "HTTP version to the upstream",
-            "upstream",
+            "upstream"
         )
     },
     Fact {
         read: |trial, _| upstream_connections(trial),
         fix: Fix::To(KEPT),
         meaning: "one side connects to the upstream for each request",
-        ..fact(
+        ..fact!(
             "upstream-connections",
-            "equal-upstream-connections",
             "connection to the upstream",
-            "upstream",
+            "upstream"
         )
     },
     Fact {
         read: access_log,
         fix: Fix::To("off"),
         meaning: "a line for each request is work that only one side does",
-        ..fact("access-log", "equal-access-log", "access log", "grown")
+        ..fact!("access-log", "access log", "grown")
     },
     Fact {
         read: |trial, _| {
@@ -237,7 +237,7 @@ pub(crate) const FACTS: [Fact; 19] = [
         },
         fix: Fix::ToProcessors,
         meaning: "the same server runs with fewer workers on one side",
-        ..fact("workers", "equal-workers", "workers that accept", "crew")
+        ..fact!("workers", "workers that accept", "crew")
     },
     Fact {
         read: |trial, _| {
@@ -247,12 +247,7 @@ pub(crate) const FACTS: [Fact; 19] = [
         },
         fix: Fix::ToLargest,
         meaning: "one side has too few workers to use the processors that it was given",
-        ..fact(
-            "processors",
-            "equal-processors",
-            "processors it can use",
-            "crew",
-        )
+        ..fact!("processors", "processors it can use", "crew")
     },
     Fact {
         read: |trial, _| Some(number(crew(trial)?.open_files?)),
@@ -270,12 +265,7 @@ pub(crate) const FACTS: [Fact; 19] = [
         },
         fix: Fix::ToLargest,
         meaning: "one side may not open as many files as the load needs",
-        ..fact(
-            "open-files",
-            "equal-open-files",
-            "limit of open files",
-            "crew",
-        )
+        ..fact!("open-files", "limit of open files", "crew")
     },
     Fact {
         read: |trial, _| {
@@ -287,29 +277,9 @@ pub(crate) const FACTS: [Fact; 19] = [
             Some(Value::new(format!("{}, {bytes} bytes", headers.len())))
         },
         class: differs,
-        ..fact("headers", "equal-headers", "headers", "answers")
+        ..fact!("headers", "headers", "answers")
     },
 ];
-
-/// A fact whose differences are unfair, to be filled in.
-const fn fact(
-    name: &'static str,
-    code: &'static str,
-    title: &'static str,
-    field: &'static str,
-) -> Fact {
-    Fact {
-        name,
-        code,
-        rule: "R16",
-        title,
-        field,
-        read: |_, _| None,
-        class: |_, _| Class::Unfair,
-        fix: Fix::ToMost,
-        meaning: "",
-    }
-}
 
 fn differs(_: (&Side<'_>, &Value), _: (&Side<'_>, &Value)) -> Class {
     Class::Differs
