@@ -117,6 +117,16 @@ impl Check {
     }
 }
 
+/// The level of a figure by the limits of two, the worse one first, and the limit that it is held
+/// against.
+pub(crate) fn tier(figure: f64, worse: (Level, f64), first: (Level, f64)) -> (Level, f64) {
+    match figure {
+        figure if figure > worse.1 => worse,
+        figure if figure > first.1 => first,
+        _ => (Level::Passed, first.1),
+    }
+}
+
 /// The results as they are; each is in the reference of checks.
 fn declared(code: Code, numbers: Vec<(Number, Level)>) -> Vec<(Number, Level)> {
     debug_assert!(

@@ -4,7 +4,7 @@ use bakeoff_plan::LoadModel;
 use bakeoff_record::{Balance, Histogram, LoadResult, ServerCounters};
 use bakeoff_stats::Number;
 
-use crate::check::{Check, Level};
+use crate::check::{Check, Level, tier};
 use crate::code::Code;
 use crate::figures::count;
 use crate::limits::{
@@ -180,11 +180,8 @@ fn starved(subject: &Subject<'_>) -> Check {
     }
     let hungry = (clients.none.max(clients.waiting_long)).min(clients.count);
     let share = hungry as f64 / clients.count as f64;
-    let (level, limit) = match share {
-        share if share > STARVED_SHARE_INVALID => (Level::Invalid, STARVED_SHARE_INVALID),
-        share if share > STARVED_SHARE_SUSPECT => (Level::Suspect, STARVED_SHARE_SUSPECT),
-        _ => (Level::Passed, STARVED_SHARE_SUSPECT),
-    };
+    let invalid = (Level::Invalid, STARVED_SHARE_INVALID);
+    let (level, limit) = tier(share, invalid, (Level::Suspect, STARVED_SHARE_SUSPECT));
     let spread = format!(
         "answers for each client: {} to {}, median {}",
         count(clients.min),

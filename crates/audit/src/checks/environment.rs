@@ -9,7 +9,7 @@ use bakeoff_record::{
 };
 
 use super::hosts;
-use crate::check::{Check, Level};
+use crate::check::{Check, Level, tier};
 use crate::code::Code;
 use crate::figures::{count, rate};
 use crate::limits::{ACCEPT_QUEUE_SHARE, BACKEND_SHARE, STEAL_SUSPECT, UDP_DROPS_SHARE};
@@ -55,11 +55,8 @@ fn other_load(subject: &Subject<'_>) -> Check {
     let here = foreign.worst();
     let elsewhere = foreign_elsewhere(subject.trial).filter(|(there, _)| *there > here);
     let worst = elsewhere.map_or(here, |(there, _)| there);
-    let (level, limit) = match worst {
-        worst if worst > FOREIGN_DISTURBED_CPUS => (Level::Disturbed, FOREIGN_DISTURBED_CPUS),
-        worst if worst > FOREIGN_SUSPECT_CPUS => (Level::Suspect, FOREIGN_SUSPECT_CPUS),
-        _ => (Level::Passed, FOREIGN_SUSPECT_CPUS),
-    };
+    let disturbed = (Level::Disturbed, FOREIGN_DISTURBED_CPUS);
+    let (level, limit) = tier(worst, disturbed, (Level::Suspect, FOREIGN_SUSPECT_CPUS));
     let beside = match foreign.on_server {
         Some(cores) if cores > FOREIGN_SUSPECT_CPUS => {
             format!(", {cores:.2} of them where the server runs")
@@ -93,11 +90,8 @@ fn steal(subject: &Subject<'_>) -> Check {
     let elsewhere = worst_on(subject, |cpu| cpu.steal);
     let elsewhere = elsewhere.filter(|(worst, place)| *worst > share && !place.is_empty());
     let (share, place) = elsewhere.unwrap_or((share, String::new()));
-    let (level, limit) = match share {
-        share if share > STEAL_DISTURBED_SHARE => (Level::Disturbed, STEAL_DISTURBED_SHARE),
-        share if share > STEAL_SUSPECT => (Level::Suspect, STEAL_SUSPECT),
-        _ => (Level::Passed, STEAL_SUSPECT),
-    };
+    let disturbed = (Level::Disturbed, STEAL_DISTURBED_SHARE);
+    let (level, limit) = tier(share, disturbed, (Level::Suspect, STEAL_SUSPECT));
     let text = format!(
         "the hypervisor took up to {:.1} % of a processor{place} in the window",
         share * 100.0

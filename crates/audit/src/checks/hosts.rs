@@ -9,7 +9,7 @@ use bakeoff_record::{
     Generator, HostFacts, HostRole, Hosts, LinkFacts, NetCounts, Softnet, Usage, When,
 };
 
-use crate::check::{Check, Level};
+use crate::check::{Check, Level, tier};
 use crate::code::Code;
 use crate::figures::count;
 use crate::generators::{Part, agreement, start_spread_ns};
@@ -331,13 +331,8 @@ fn clock_error(subject: &Subject<'_>, hosts: &Hosts) -> Check {
         return Check::new(code, Level::Suspect, text).figures(share, CLOCK_DRIFT_SHARE);
     }
     let error = error_ns as f64;
-    let (level, limit) = match error {
-        error if error > CLOCK_ERROR_SHARE * window_ns => {
-            (Level::Invalid, CLOCK_ERROR_SHARE * window_ns)
-        }
-        error if error > CLOCK_ERROR_NS => (Level::Suspect, CLOCK_ERROR_NS),
-        _ => (Level::Passed, CLOCK_ERROR_NS),
-    };
+    let invalid = (Level::Invalid, CLOCK_ERROR_SHARE * window_ns);
+    let (level, limit) = tier(error, invalid, (Level::Suspect, CLOCK_ERROR_NS));
     let text = format!(
         "the clock of {} is known to within {:.3} ms",
         host.name,
@@ -365,11 +360,8 @@ fn start_spread(subject: &Subject<'_>, hosts: &Hosts) -> Check {
     let apart_ns = start_spread_ns(&starts).unwrap_or_default() as f64;
     let spread_s = apart_ns.max(behind_ns) / 1e9;
     let warmup_s = subject.result.load.warmup_s.max(START_SPREAD_S);
-    let (level, limit) = match spread_s {
-        spread if spread > warmup_s => (Level::Invalid, warmup_s),
-        spread if spread > START_SPREAD_S => (Level::Suspect, START_SPREAD_S),
-        _ => (Level::Passed, START_SPREAD_S),
-    };
+    let suspect = (Level::Suspect, START_SPREAD_S);
+    let (level, limit) = tier(spread_s, (Level::Invalid, warmup_s), suspect);
     let spread_ms = spread_s * 1e3;
     let text = match hosts.generators.len() {
         1 => format!(

@@ -4,7 +4,7 @@
 use bakeoff_record::{HostTick, Pressure, Role};
 use bakeoff_stats::{Number, server_tree};
 
-use crate::check::{Check, Level};
+use crate::check::{Check, Level, tier};
 use crate::code::Code;
 use crate::figures::count;
 use crate::limits::{
@@ -30,19 +30,12 @@ fn frequency(subject: &Subject<'_>) -> Option<Check> {
     let usual = subject.ceilings.frequency_mhz.filter(|mhz| *mhz > 0.0)?;
     let here = mean_frequency_mhz(subject.trial)?;
     let share = here / usual - 1.0;
-    let level = match share.abs() {
-        share if share > FREQUENCY_SUSPECT_SHARE => Level::Suspect,
-        share if share > FREQUENCY_NOTE_SHARE => Level::Note,
-        _ => Level::Passed,
-    };
+    let suspect = (Level::Suspect, FREQUENCY_SUSPECT_SHARE);
+    let (level, limit) = tier(share.abs(), suspect, (Level::Note, FREQUENCY_NOTE_SHARE));
     let text = format!(
         "processors ran at {here:.0} MHz, {:+.1} % of the campaign's median",
         share * 100.0
     );
-    let limit = match level {
-        Level::Suspect => FREQUENCY_SUSPECT_SHARE,
-        _ => FREQUENCY_NOTE_SHARE,
-    };
     Some(Check::new(Code::Frequency, level, text).figures(share.abs(), limit))
 }
 
