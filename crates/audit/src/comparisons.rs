@@ -61,15 +61,14 @@ pub struct Compared {
 /// Compares the contenders of each workload and load. References are not compared, and a control
 /// is held against the contender that it repeats alone.
 pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equivalence]) -> Compared {
-    let groups: Vec<Vec<&JudgedCell<'_>>> = groups(cells);
     let mut compared = Compared::default();
     let mut drawn = Vec::new();
-    let before = group_after(record, &groups, equivalence);
+    let before = next_group(record, cells, equivalence);
     compared.goes_on = before.is_some();
     for metric in Metric::COMPARED {
-        let pairs = concluded_pairs(record, &groups, equivalence, metric);
+        let pairs = concluded_pairs(record, cells, equivalence, metric);
         let looks = looks::of(record, metric, before);
-        let twins = floor(metric, &groups);
+        let twins = floor(metric, &groups(cells));
         drawn.extend(family::conclude(pairs, metric, &looks, &twins));
         compared.floors.push(twins);
     }
@@ -98,21 +97,12 @@ pub(crate) fn left(
     equivalence: &[Equivalence],
     before: Option<Group>,
 ) -> Left {
-    left_of(record, &groups(cells), equivalence, before)
-}
-
-fn left_of(
-    record: &Record,
-    groups: &[Vec<&JudgedCell<'_>>],
-    equivalence: &[Equivalence],
-    before: Option<Group>,
-) -> Left {
     let mut left = Left::default();
     for metric in Metric::COMPARED
         .into_iter()
         .filter(|metric| metric.decides())
     {
-        let pairs = concluded_pairs(record, groups, equivalence, metric);
+        let pairs = concluded_pairs(record, cells, equivalence, metric);
         let looks = looks::of(record, metric, before);
         let mut found = family::decisions(&pairs, metric, &looks).into_iter();
         left.add(pairs.iter().filter_map(|pair| {
@@ -135,17 +125,9 @@ pub(crate) fn next_group(
     cells: &[JudgedCell<'_>],
     equivalence: &[Equivalence],
 ) -> Option<Group> {
-    group_after(record, &groups(cells), equivalence)
-}
-
-fn group_after(
-    record: &Record,
-    groups: &[Vec<&JudgedCell<'_>>],
-    equivalence: &[Equivalence],
-) -> Option<Group> {
     let mut turns = Turns::default();
     let next = turns.next(&record.plan, &record.trials, |before| {
-        Some(left_of(record, groups, equivalence, Some(before)))
+        Some(left(record, cells, equivalence, Some(before)))
     });
     next.map(|trial| trial.group())
 }
@@ -153,11 +135,11 @@ fn group_after(
 /// All pairs of one metric as they are concluded.
 fn concluded_pairs<'c, 'r>(
     record: &Record,
-    groups: &[Vec<&'c JudgedCell<'r>>],
+    cells: &'c [JudgedCell<'r>],
     equivalence: &[Equivalence],
     metric: Metric,
 ) -> Vec<Pair<'c, 'r>> {
-    let mut pairs = all_pairs(record, groups, equivalence, metric);
+    let mut pairs = family_of(record, cells, equivalence, metric);
     for pair in &mut pairs {
         // One or two rounds are few, and say with the others what is needed.
         if pair.is_few && pair.silence == Some(Reason::NotValid) {
@@ -183,17 +165,8 @@ pub(crate) fn family_of<'c, 'r>(
     equivalence: &[Equivalence],
     metric: Metric,
 ) -> Vec<Pair<'c, 'r>> {
-    all_pairs(record, &groups(cells), equivalence, metric)
-}
-
-fn all_pairs<'c, 'r>(
-    record: &Record,
-    groups: &[Vec<&'c JudgedCell<'r>>],
-    equivalence: &[Equivalence],
-    metric: Metric,
-) -> Vec<Pair<'c, 'r>> {
     let mut pairs: Vec<Pair<'_, '_>> = Vec::new();
-    for (block, group) in groups.iter().enumerate() {
+    for (block, group) in groups(cells).iter().enumerate() {
         pairs.extend(pairs_of(block, group, metric));
     }
     for pair in &mut pairs {
@@ -355,9 +328,7 @@ fn pairs_of<'c, 'r>(
     group: &[&'c JudgedCell<'r>],
     metric: Metric,
 ) -> Vec<Pair<'c, 'r>> {
-    let contenders = group
-        .iter()
-        .filter(|one| one.cell.kind == ContenderKind::Contender);
+    let contenders = group.iter().filter(|one| one.is_contender());
     // Quantiles take a pass over histograms: once for each side, not for each pair.
     let sides: Vec<(&JudgedCell<'r>, Standing)> = contenders
         .map(|one| (*one, Standing::of(one, metric)))
