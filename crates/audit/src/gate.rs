@@ -248,24 +248,18 @@ struct Change {
 impl Change {
     /// Turned so that worse is above 0.
     fn of(metric: Metric, located: &Located) -> Self {
-        let (held, certain, n) = (&located.held, &located.certain, located.rounds);
-        let point = held.mean;
+        let (held, certain) = (&located.held, &located.certain);
+        let change = Self {
+            point: held.mean,
+            low: held.low,
+            high: held.high,
+            certain: [certain.low, certain.high],
+            n: located.rounds,
+        };
         if metric.more_is_better() {
-            Self {
-                point: -point,
-                low: -held.high,
-                high: -held.low,
-                certain: [-certain.high, -certain.low],
-                n,
-            }
+            change.turned()
         } else {
-            Self {
-                point,
-                low: held.low,
-                high: held.high,
-                certain: [certain.low, certain.high],
-                n,
-            }
+            change
         }
     }
 

@@ -91,7 +91,7 @@ pub struct OverloadFound {
 }
 
 /// One trial beyond the capacity and back.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct OverloadRamp {
     /// Round, from 1.
     pub round: u32,
@@ -123,7 +123,7 @@ pub fn judge_ramp(
         Ok(series) => judge_series(series),
         Err(why) => OverloadRamp {
             unsaid: vec![Unsaid::All(why.clone())],
-            ..empty()
+            ..OverloadRamp::default()
         },
     };
     if series.is_ok() {
@@ -195,20 +195,7 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
         goodput_at_twice: goodput::at_twice(series).filter(|_| !ended),
         recovery,
         unsaid,
-        ..empty()
-    }
-}
-
-fn empty() -> OverloadRamp {
-    OverloadRamp {
-        round: 0,
-        id: String::new(),
-        series: None,
-        classes: Vec::new(),
-        peak_per_s: None,
-        goodput_at_twice: None,
-        recovery: None,
-        unsaid: Vec::new(),
+        ..OverloadRamp::default()
     }
 }
 
