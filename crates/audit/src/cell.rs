@@ -1,9 +1,8 @@
 //! A cell with what can be believed of it.
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::TrialRecord;
+use bakeoff_record::{ContenderKind, TrialRecord};
 use bakeoff_stats::{Cell, Estimate, Metric, Missing, Number};
-use serde::Serialize;
 
 use crate::attribution::Bottleneck;
 use crate::check::{Check, Level};
@@ -21,24 +20,18 @@ pub struct JudgedCell<'r> {
     pub trials: Vec<(&'r TrialRecord, Judgement)>,
     /// What held the rate down; `None` when nothing was measured.
     pub bottleneck: Option<Bottleneck>,
-    /// Whether the rate is a bound only.
-    pub rate_bound: Option<RateBound>,
+    /// The check that found the rate to be a bound only: the server does this rate or more.
+    pub rate_bound: Option<Code>,
     /// That the server had time to spare in a closed loop, where it had.
     pub idle_server: Option<String>,
 }
 
-/// A rate that is a bound only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RateBound {
-    /// The server does this rate or more.
-    AtLeast {
-        /// The check that found it.
-        why: Code,
-    },
-}
-
 impl<'r> JudgedCell<'r> {
+    /// Whether it is of what is compared, and no reference or control.
+    pub fn is_contender(&self) -> bool {
+        self.cell.kind == ContenderKind::Contender
+    }
+
     /// The number that the cell is ranked by: the rate, or latency where the load gives the rate.
     pub(crate) fn ranked_by(&self) -> Number {
         let load = self.cell.trials.first().map(|trial| &trial.load.model);

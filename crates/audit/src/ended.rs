@@ -8,7 +8,7 @@
 use bakeoff_record::{EndedProcess, LoadResult, Outcome, TreeTick, TreeUsage};
 use serde::Serialize;
 
-use crate::figures::{count, percent};
+use crate::figures::{counted, percent};
 use crate::limits::{
     WORKER_CPU_S, WORKER_LIVED_S, WORKER_LOST_SHARE, WORKER_LOST_WITHIN_S, WORKER_SHARE,
 };
@@ -45,10 +45,7 @@ impl WorkersEnded {
 
     /// What was lost: `1,012 requests`.
     pub(crate) fn lost(&self) -> String {
-        match self.lost {
-            1 => "1 request".to_owned(),
-            several => format!("{} requests", count(several)),
-        }
+        counted(self.lost, "request")
     }
 }
 

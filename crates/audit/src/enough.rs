@@ -2,7 +2,7 @@
 //!
 //! Which checks spoiled a round decides that, and no value of it.
 
-use bakeoff_record::{ContenderKind, Record};
+use bakeoff_record::Record;
 use bakeoff_stats::{ERROR_SHARE_APART, Number};
 
 use crate::cell::JudgedCell;
@@ -28,9 +28,7 @@ pub(crate) enum Lack {
 /// The number of rounds with which every compared number has enough believable rounds that lacks
 /// nothing but those. `None` where there is no such number, whatever others lack.
 pub(crate) fn rounds_enough(record: &Record, cells: &[JudgedCell<'_>]) -> Option<u32> {
-    let contenders = cells
-        .iter()
-        .filter(|one| one.cell.kind == ContenderKind::Contender);
+    let contenders = cells.iter().filter(|one| one.is_contender());
     let compared = contenders.flat_map(|one| [(one, one.ranked_by()), (one, Number::Cpu)]);
     let rounds = compared.filter_map(|(one, number)| match lack_of(record, one, number) {
         Lack::Rounds(rounds) => Some(rounds),

@@ -5,8 +5,22 @@ use std::borrow::Borrow;
 use bakeoff_record::thousands;
 
 /// A count with its thousands apart: `1,234,567`.
-pub(crate) fn count(value: u64) -> String {
+pub fn count(value: u64) -> String {
     thousands(&value.to_string())
+}
+
+/// A count with its noun: `1 round`, `3 rounds`.
+pub fn counted(value: u64, noun: &str) -> String {
+    let plural = if value == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(value))
+}
+
+/// `; so in 2 more cells`, behind what was seen in another one.
+pub(crate) fn so_in_more(cells: usize) -> String {
+    match cells {
+        0 => String::new(),
+        more => format!("; so in {}", counted(more as u64, "more cell")),
+    }
 }
 
 /// A rate per second as a whole number with its thousands apart.

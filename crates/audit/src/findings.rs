@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::cell::JudgedCell;
 use crate::check::Weakness;
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence};
+use crate::figures::counted;
 use crate::more::ROUNDS_PROPOSED_MAX;
 use crate::sentence;
 use bakeoff_plan::{distinct, grouped, named};
@@ -260,38 +261,28 @@ impl<'c> Sides<'c> {
     /// `B is faster than A: 1.8x to 6x the requests/s in 7 of 8 cells`.
     fn sentence(&self, more: &str, less: &str, cells: &[&Comparison]) -> String {
         let apart = Apart::of(cells);
-        let times = apart.times();
-        let counted = of_cells(cells.len(), self.compared());
-        match (self.metric, times) {
-            (Metric::RatePerS, true) => format!(
-                "{more} is faster than {less}: {apart} the requests/s {counted}{}",
-                bounds(cells)
-            ),
-            (Metric::RatePerS, false) => format!(
-                "{more} is faster than {less}: {apart} more requests/s {counted}{}",
-                bounds(cells)
-            ),
-            (Metric::CpuNsPerRequest, true) => {
-                format!("{more} needs {apart} the CPU time per request of {less} {counted}")
+        let counted = of_cells(cells.len(), self.compared()) + &bounds(cells);
+        let is_times = apart.times();
+        let (more_of, than) = if is_times {
+            ("the", "of")
+        } else {
+            ("more", "than")
+        };
+        match self.metric {
+            Metric::RatePerS => {
+                format!("{more} is faster than {less}: {apart} {more_of} requests/s {counted}")
             }
-            (Metric::CpuNsPerRequest, false) => {
-                format!("{more} needs {apart} more CPU time per request than {less} {counted}")
+            Metric::CpuNsPerRequest => {
+                let what = "CPU time per request";
+                format!("{more} needs {apart} {more_of} {what} {than} {less} {counted}")
             }
-            (Metric::MemoryPeakBytes, true) => {
-                format!("{more} takes {apart} the memory of {less} {counted}")
+            Metric::MemoryPeakBytes => {
+                format!("{more} takes {apart} {more_of} memory {than} {less} {counted}")
             }
-            (Metric::MemoryPeakBytes, false) => {
-                format!("{more} takes {apart} more memory than {less} {counted}")
-            }
-            (latency, true) => {
+            latency => {
+                let higher = if is_times { "" } else { " higher than" };
                 let what = latency.phrase();
-                let bounds = bounds(cells);
-                format!("{what} of {more} is {apart} that of {less} {counted}{bounds}")
-            }
-            (latency, false) => {
-                let what = latency.phrase();
-                let bounds = bounds(cells);
-                format!("{what} of {more} is {apart} higher than that of {less} {counted}{bounds}")
+                format!("{what} of {more} is {apart}{higher} that of {less} {counted}")
             }
         }
     }
@@ -361,13 +352,13 @@ impl<'c> Sides<'c> {
         let not_ranked = self.not_ranked();
         let text = if all_equal {
             let within = self.equal.iter().map(|one| one.within());
-            let cells = counted_cells(self.equal.len());
+            let cells = counted(self.equal.len() as u64, "cell");
             format!(
                 "{first} and {second} are level: the same {what} within {} in {cells}{not_ranked}",
                 percent(within.fold(0.0, f64::max))
             )
         } else {
-            let cells = counted_cells(self.compared());
+            let cells = counted(self.compared() as u64, "cell");
             let more = match self.would_decide() {
                 none if none.is_empty() && smallest > 0.0 => {
                     format!("; {} or more would have been", percent(smallest))
@@ -495,17 +486,11 @@ fn percent(share: f64) -> String {
 }
 
 fn of_cells(agreeing: usize, all: usize) -> String {
+    let cells = counted(all as u64, "cell");
     if agreeing == all {
-        format!("in {}", counted_cells(all))
+        format!("in {cells}")
     } else {
-        format!("in {agreeing} of {}", counted_cells(all))
-    }
-}
-
-fn counted_cells(n: usize) -> String {
-    match n {
-        1 => "1 cell".to_owned(),
-        n => format!("{n} cells"),
+        format!("in {agreeing} of {cells}")
     }
 }
 

@@ -4,7 +4,7 @@ use bakeoff_record::{Record, TrialRecord};
 use bakeoff_stats::{Cell, Number, cells};
 
 use crate::attribution::{bottleneck, idle_server};
-use crate::cell::{JudgedCell, RateBound};
+use crate::cell::JudgedCell;
 use crate::check::{Check, Level};
 use crate::checks::knee;
 use crate::code::Code;
@@ -122,14 +122,13 @@ fn judged_cell<'r>(
 }
 
 /// A rate near the rate of a reference, or of an engine that was full, says "at least".
-fn rate_bound(judgement: &Judgement) -> Option<RateBound> {
+fn rate_bound(judgement: &Judgement) -> Option<Code> {
     let limits = [Code::GeneratorCeiling, Code::BackendBound, Code::EngineBusy];
     let reached = |code: &Code| {
         let check = judgement.check(*code);
         check.is_some_and(|check| check.of(Number::Rate) == Level::Suspect)
     };
-    let why = limits.into_iter().find(reached)?;
-    Some(RateBound::AtLeast { why })
+    limits.into_iter().find(reached)
 }
 
 #[cfg(test)]

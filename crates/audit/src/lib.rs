@@ -49,7 +49,7 @@ pub use bakeoff_record::limits;
 pub use bakeoff_stats::{Metric, Number};
 
 pub use attribution::{Bottleneck, Cause};
-pub use cell::{JudgedCell, RateBound, Withheld};
+pub use cell::{JudgedCell, Withheld};
 pub use check::{Check, Level, Weakness};
 pub use checks::{link_has_changed, own_limit};
 pub use code::Code;
@@ -62,7 +62,7 @@ pub use decidable::{Undecidable, undecidable};
 pub use equivalence::{
     Class, EqualFact, Equivalence, FactRow, Inequality, Remedy, UnknownFact, equivalences,
 };
-pub use figures::list;
+pub use figures::{count, counted, list};
 pub use findings::{Finding, Grade, Tone};
 pub use gate::{
     GateError, GateRow, Gates, Mismatch, Ruling, Worse, asked, compare_contenders, compare_records,

@@ -1,7 +1,7 @@
 //! Which bottlenecks can be put to the test.
 
 use bakeoff_plan::{Suspicion, distinct};
-use bakeoff_record::{ContenderKind, Record};
+use bakeoff_record::Record;
 
 use crate::confirmation::change_for;
 use crate::judged::judged_cells;
@@ -12,9 +12,8 @@ use crate::judged::judged_cells;
 pub fn suspected(record: &Record) -> Vec<Suspicion> {
     let mut all: Vec<Suspicion> = Vec::new();
     for cell in &judged_cells(record) {
-        let is_contender = cell.cell.kind == ContenderKind::Contender;
         let mut trials = cell.cell.trials.iter();
-        let can_follow = is_contender && trials.all(|trial| !trial.load.model.is_open());
+        let can_follow = cell.is_contender() && trials.all(|trial| !trial.load.model.is_open());
         let Some(bottleneck) = cell.bottleneck.as_ref().filter(|_| can_follow) else {
             continue;
         };

@@ -5,7 +5,7 @@
 mod number;
 
 use bakeoff_plan::{REPEAT_FROM, distinct, grouped};
-use bakeoff_record::{ContenderKind, Disturbance, Record, TrialEnd, TrialRecord};
+use bakeoff_record::{Disturbance, Record, TrialEnd, TrialRecord};
 use bakeoff_stats::{Metric, Number};
 use serde::Serialize;
 
@@ -15,6 +15,7 @@ use crate::code::Code;
 use crate::comparisons::{Floor, is_upper_bound};
 use crate::conclusion::{Comparison, Conclusion};
 use crate::equivalence::Inequality;
+use crate::figures::{counted, so_in_more};
 use crate::findings::{Finding, Tone};
 use crate::more::More;
 use crate::verdict::Verdict;
@@ -70,11 +71,9 @@ pub(crate) fn weigh(
     (comparisons, floors): (&[Comparison], &[Floor]),
     findings: &[Finding],
 ) -> Trust {
-    let contenders: Vec<&JudgedCell<'_>> = cells
-        .iter()
-        .filter(|one| one.cell.kind == ContenderKind::Contender)
-        .filter(|one| one.cell.measured().next().is_some())
-        .collect();
+    let contenders = cells.iter().filter(|one| one.is_contender());
+    let measured = contenders.filter(|one| one.cell.measured().next().is_some());
+    let contenders: Vec<&JudgedCell<'_>> = measured.collect();
     let fits = |metric: Metric| record.plan.loads.iter().any(|it| metric.fits(&it.model));
     let tested = floors
         .iter()
@@ -425,10 +424,7 @@ fn rounds(record: &Record, comparisons: &[Comparison]) -> Option<Weakness> {
             1 => "is",
             _ => "are",
         },
-        match record.rounds_begun() {
-            1 => "1 round".to_owned(),
-            rounds => format!("{rounds} rounds"),
-        },
+        counted(record.rounds_begun().into(), "round"),
         more.ending()
     );
     Some(weakness(Code::RoundsAccepted.name(), Level::Note, text))
@@ -441,11 +437,7 @@ fn two_modes(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
         Some((&one.cell.key, check))
     });
     let (key, check) = cells.next()?;
-    let others = match cells.count() {
-        0 => String::new(),
-        1 => "; so in 1 more cell".to_owned(),
-        n => format!("; so in {n} more cells"),
-    };
+    let others = so_in_more(cells.count());
     let text = format!(
         "{}, {}: {}{others}",
         key.contender, key.workload, check.text

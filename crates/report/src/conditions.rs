@@ -1,7 +1,7 @@
 //! Conditions of `--fail-if` on a record or a load, as lines for a log.
 
 use bakeoff_audit::{Condition, Held, Ruling, judge, leave_out_unsupported};
-use bakeoff_record::{ContenderKind, LoadResult};
+use bakeoff_record::LoadResult;
 
 use crate::redaction::Redacted;
 use crate::safe::plain;
@@ -19,9 +19,7 @@ pub struct Conditions {
 pub fn conditions_of(redacted: &Redacted, conditions: &[Condition]) -> Conditions {
     let judged = judge(redacted.record());
     let cells = judged.cells.iter();
-    let mut cells: Vec<_> = cells
-        .filter(|one| one.cell.kind == ContenderKind::Contender)
-        .collect();
+    let mut cells: Vec<_> = cells.filter(|one| one.is_contender()).collect();
     // What a contender cannot do meets no condition.
     leave_out_unsupported(&mut cells, |one| one.is_unsupported());
     let mut found = Vec::new();

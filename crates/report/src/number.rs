@@ -2,6 +2,7 @@
 //!
 //! Only for eyes: machine-readable formats carry the values themselves.
 
+pub use bakeoff_audit::{count, counted};
 use bakeoff_record::thousands;
 
 pub(crate) use crate::safe::plain;
@@ -40,20 +41,6 @@ pub fn whole(value: f64) -> String {
         ""
     };
     format!("{sign}{}", thousands(&rounded))
-}
-
-/// A count with its thousands apart.
-pub fn count(value: u64) -> String {
-    whole(value as f64)
-}
-
-/// A count with its noun: `1 round`, `3 rounds`.
-pub fn counted(value: u64, noun: &str) -> String {
-    format!(
-        "{} {noun}{}",
-        count(value),
-        if value == 1 { "" } else { "s" }
-    )
 }
 
 /// A share of a capacity, which may be beyond all of it, in per cent without the sign: `12.5`,

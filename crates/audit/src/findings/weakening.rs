@@ -8,6 +8,7 @@ use crate::cell::JudgedCell;
 use crate::check::{Check, Level, Weakness};
 use crate::code::Code;
 use crate::conclusion::Comparison;
+use crate::figures::so_in_more;
 
 /// What makes a load another one than was asked for, the worst first. A queue that overflowed was
 /// full.
@@ -65,11 +66,7 @@ fn weakness(
     let mut seen = used.iter().filter_map(|cell| Some((cell, seen(cell)?)));
     let (first, text) = seen.next()?;
     let key = &first.cell.key;
-    let more = match seen.count() {
-        0 => String::new(),
-        1 => "; so in 1 more cell".to_owned(),
-        n => format!("; so in {n} more cells"),
-    };
+    let more = so_in_more(seen.count());
     Some(Weakness {
         code: code.to_owned(),
         text: format!(

@@ -5,7 +5,6 @@
 //! sides by what the yardstick of the two campaigns differs.
 
 use bakeoff_plan::distinct;
-use bakeoff_record::ContenderKind;
 use bakeoff_stats::{Located, Metric, locate_apart};
 
 use super::alike::yardstick_log;
@@ -113,7 +112,7 @@ fn nothing_common(first: &Judged<'_>, second: &Judged<'_>) -> GateError {
 
 fn contenders<'c, 'r>(judged: &'c Judged<'r>) -> impl Iterator<Item = &'c JudgedCell<'r>> {
     let cells = judged.cells.iter();
-    cells.filter(|one| one.cell.kind == ContenderKind::Contender)
+    cells.filter(|one| one.is_contender())
 }
 
 fn names(judged: &Judged<'_>) -> Vec<String> {

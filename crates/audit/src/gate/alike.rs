@@ -59,7 +59,7 @@ pub fn mismatches(first: (&Record, &Judged<'_>), second: (&Record, &Judged<'_>))
         found.push(Mismatch::new("engine", text));
     }
     for cell in judged_first.cells.iter() {
-        let is_compared = cell.cell.kind == ContenderKind::Contender && !cell.is_at_share();
+        let is_compared = cell.is_contender() && !cell.is_at_share();
         if is_compared && has(judged_second, &cell.cell.key) {
             found.extend(yardstick(judged_first, judged_second, &cell.cell.key));
         }

@@ -9,7 +9,7 @@ use crate::check::{Level, Weakness};
 use crate::code::Code;
 use crate::comparisons::{Floor, is_upper_bound, shown_only};
 use crate::conclusion::{Comparison, Conclusion};
-use crate::figures::percent;
+use crate::figures::{counted, percent};
 use crate::findings::Finding;
 use crate::limits::NOISE_MOST;
 use crate::verdict::Verdict;
@@ -157,10 +157,7 @@ impl Weighed<'_, '_> {
 
     /// That nothing is decided.
     fn undecided(&self) -> Option<Weakness> {
-        let rounds = match self.record.rounds_begun() {
-            1 => "1 round".to_owned(),
-            rounds => format!("{rounds} rounds"),
-        };
+        let rounds = counted(self.record.rounds_begun().into(), "round");
         let text = format!("{rounds} decide nothing of it");
         Some(weakness(Code::RoundsAccepted.name(), Level::Note, text))
     }

@@ -9,8 +9,7 @@ mod taken;
 
 use bakeoff_audit::{
     Check, Code, Compared, Comparison, Conclusion, Direction, Evidence, JudgedCell, Judgement,
-    Level, Metric, Number, RateBound, Reason, Side, Verdict, Verdicts, compare, equivalences,
-    widest_interval,
+    Level, Metric, Number, Reason, Side, Verdict, Verdicts, compare, equivalences, widest_interval,
 };
 use bakeoff_plan::{Arrival, CompareMode, LoadModel, Random};
 use bakeoff_record::{ContenderKind, Histogram, Record, TrialRecord};

@@ -53,7 +53,7 @@ fn a_side_that_is_shown_as_a_bound_is_one() {
     let found = |bounds: [bool; 2]| {
         let mut judged = judged(&record, |_| suspect(Code::NotSteady));
         for (one, is_bound) in judged.iter_mut().zip(bounds) {
-            one.rate_bound = is_bound.then_some(RateBound::AtLeast { why });
+            one.rate_bound = is_bound.then_some(why);
         }
         let found = of(&compare(&record, &judged, &[]), Metric::RatePerS).clone();
         (found.bound, found.reason)

@@ -1,6 +1,6 @@
 //! A server that the load engine could not load: its rate is a lower bound.
 
-use bakeoff_audit::{Comparison, RateBound, Reason, Side};
+use bakeoff_audit::{Comparison, Reason, Side};
 use bakeoff_record::ThreadUsage;
 
 use super::*;
@@ -37,7 +37,7 @@ fn a_full_engine_leaves_a_rate_that_counts_where_it_is_the_higher_one() {
     let judged = judge(&record);
     let one = cell(&judged, (CONTENDER, "synthetic", "c10"));
     let why = Code::EngineBusy;
-    assert_eq!(one.rate_bound, Some(RateBound::AtLeast { why }));
+    assert_eq!(one.rate_bound, Some(why));
     let rate = one.estimate(Metric::RatePerS).expect("it is shown");
     assert!((44_000.0..47_000.0).contains(&rate.point), "{rate:?}");
     assert_eq!(one.judgement.verdicts.rate, Verdict::Suspect);
