@@ -7,7 +7,7 @@ use crate::files::Source;
 use crate::rules::Offence;
 
 /// Circles that are left, and the files of the largest. The aim is 10 of at most 3.
-const CIRCLES: usize = 4;
+const CIRCLES: usize = 1;
 const LARGEST: usize = 2;
 
 /// A file's place among the modules of its crate.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use crate::document::{Column, Document, Extent, Figure, Line, Part, Section, Table, draw};
 use crate::pack::packed;
-use crate::svg::{LINE, Svg};
+use crate::svg::{LINE, Svg, escaped};
 use crate::view::{Report, Tone};
 
 /// The built page; empty when `make page` had not been run.
@@ -240,13 +240,6 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color-s
                      repeat(auto-fill,minmax(min(22rem,100%),1fr))}\
                      .curves svg{width:100%;max-width:38rem}\
                      @media(max-width:30rem){body{margin:1rem}}";
-
-pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
 
 #[cfg(test)]
 mod tests {

@@ -92,7 +92,8 @@ pub use selftest::{
 pub use site::{
     SITE_MARK, SITE_SCHEMA, SiteFile, SiteOptions, SiteRecord, site_files, site_record,
 };
-pub use text::{TextOptions, text};
+pub use terminal::text;
+pub use text::TextOptions;
 pub use unequal_work::UnequalWork;
 pub use verify::{Difference, differences, is_drawn_around, stored_document};
 pub use view::{Report, view, view_of};

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use crate::html::escaped;
 use crate::number::plain;
 
 /// Across and down, in units of the picture.
@@ -143,6 +142,14 @@ fn through(points: &[At]) -> String {
         .iter()
         .map(|(x, y)| format!("{},{}", short(*x), short(*y)));
     format!("points=\"{}\"", points.collect::<Vec<_>>().join(" "))
+}
+
+/// Text for HTML and pictures, between tags or as an attribute.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 /// With one decimal, where that is not 0.

@@ -1,4 +1,5 @@
-//! The answer as a terminal ends with it: at most 30 lines at 80 columns.
+//! The report for a terminal or a log: the answer alone, or after all tables. The answer, which a
+//! terminal ends with, has at most 30 lines at 80 columns.
 //!
 //! What does not fit is never wrapped: tables lose the baseline's value, then their intervals, then
 //! contenders, but for the one that leads; rows and tables beyond the room are summed up. Each says
@@ -12,13 +13,15 @@ use std::collections::BTreeMap;
 
 use bakeoff_audit::Grade;
 
-use crate::document::{Document, Line, Part, TRUST, Table, Unit, marks_of};
-use crate::style::{Paint, cut, folded, length};
-use crate::text::{TextOptions, tone_mark, tone_paint};
+use crate::document::{Document, Extent, Line, Part, TRUST, Table, Unit, draw, marks_of};
+use crate::style::{Paint, WIDTH_LEAST, cut, folded, length};
+use crate::text::{TextOptions, section, tone_mark, tone_paint};
 use crate::view::{RatioRow, RatioTable, Report, Tone};
 use ratios::Drawn;
 use values::values;
 
+/// Sections of the answer, which ends the text in its own form.
+const ANSWER: [&str; 3] = ["findings", "ratios", "trust"];
 /// Most lines of the answer: who prints it adds where its page is.
 const LINES_MOST: usize = 29;
 /// Most lines of findings.
@@ -42,12 +45,27 @@ const NO_MARK: &str = "(no mark)";
 /// Rows of the first table that go before further findings.
 const ROWS_WANTED: usize = 5;
 
+/// The report for a terminal or a log.
+pub fn text(report: &Report, options: TextOptions<'_>) -> String {
+    let width = options.width.max(WIDTH_LEAST);
+    let options = TextOptions { width, ..options };
+    let document = draw(report);
+    let mut lines = Vec::new();
+    if options.full {
+        lines.push(Paint::Bold.on(&document.title, options.colour));
+        let shown = document.within(Extent::Full);
+        for one in shown.filter(|section| !ANSWER.contains(&section.name)) {
+            section(&mut lines, one, options);
+            lines.push(String::new());
+        }
+    }
+    lines.extend(answer(report, &document, options));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
 /// The lines of the answer. Where they are too many, servers are not quoted.
-pub(crate) fn answer(
-    report: &Report,
-    document: &Document,
-    options: TextOptions<'_>,
-) -> Vec<String> {
+fn answer(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<String> {
     if options.full {
         return whole(report, document, options);
     }
@@ -120,17 +138,19 @@ fn has_ratios(table: &RatioTable) -> bool {
     cells.any(|cell| cell.ratio.is_some())
 }
 
-/// What has no result, in a few lines; the first server is quoted where it `quotes`.
-fn lost(document: &Document, options: TextOptions<'_>, quotes: bool) -> Vec<String> {
-    let parts = document
-        .section("lost")
-        .into_iter()
-        .flat_map(|section| &section.parts);
-    let all = parts.flat_map(|part| match part {
+/// All lines of the section of a name.
+fn lines_of<'d>(document: &'d Document, name: &str) -> Vec<&'d Line> {
+    let parts = document.section(name).into_iter().flat_map(|it| &it.parts);
+    let lines = parts.flat_map(|part| match part {
         Part::Lines(lines) => &lines[..],
         _ => &[],
     });
-    let all: Vec<&Line> = all.collect();
+    lines.collect()
+}
+
+/// What has no result, in a few lines; the first server is quoted where it `quotes`.
+fn lost(document: &Document, options: TextOptions<'_>, quotes: bool) -> Vec<String> {
+    let all = lines_of(document, "lost");
     let heads = all.iter().filter(|line| line.depth == 0).count();
     let mut lines: Vec<String> = Vec::new();
     for (shown, entry) in all.chunk_by(|_, next| next.depth > 0).enumerate() {
@@ -180,7 +200,10 @@ fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<Strin
     for (reported, entry) in entries.enumerate() {
         let grade = grades.next().flatten();
         let rows = folded(&entry[0].text, "", options.width);
-        let below = below(&entry[1..], options);
+        let below = entry[1..].iter();
+        let below: Vec<String> = below
+            .flat_map(|line| toned(line, "    ", usize::MAX, options))
+            .collect();
         let rest = total - reported;
         // The line that counts the rest needs room too.
         let room = most - usize::from(rest > 1);
@@ -213,37 +236,22 @@ fn failing(report: &Report, options: TextOptions<'_>) -> Vec<String> {
         let text = format!("{more} more failed or answered late: --full.");
         shown.push(Line::toned(Tone::Warning, text));
     }
-    let rows = shown.iter().flat_map(|line| {
-        let text = format!("{}{}", tone_mark(line.tone), line.text);
-        let rows = folded(&text, "  ", options.width);
-        at_most(most_lines, rows, options.width)
-    });
-    rows.map(|it| Paint::Yellow.on(&it, options.colour))
+    let rows = shown.iter();
+    rows.flat_map(|line| toned(line, "  ", most_lines, options))
         .collect()
 }
 
-/// What belongs to a line above.
-fn below(lines: &[Line], options: TextOptions<'_>) -> Vec<String> {
-    let drawn = lines.iter().flat_map(|line| {
-        let text = format!("  {}{}", tone_mark(line.tone), line.text);
-        let paint = line.tone.map_or(Paint::None, tone_paint);
-        let rows = folded(&text, "    ", options.width);
-        rows.into_iter()
-            .map(move |row| paint.on(&row, options.colour))
-    });
-    drawn.collect()
+/// The first lines of a sentence in the colour of its tone, behind its mark.
+fn toned(line: &Line, indent: &str, most: usize, options: TextOptions<'_>) -> Vec<String> {
+    let text = format!("{}{}", tone_mark(line.tone), line.text);
+    let paint = line.tone.map_or(Paint::None, tone_paint);
+    let rows = at_most(most, folded(&text, indent, options.width), options.width);
+    rows.iter().map(|it| paint.on(it, options.colour)).collect()
 }
 
 /// How far to trust it, and the next commands.
 fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<String> {
-    let reasons = document.section("trust").into_iter();
-    let reasons: Vec<&Line> = reasons
-        .flat_map(|section| &section.parts)
-        .flat_map(|part| match part {
-            Part::Lines(lines) => &lines[..],
-            _ => &[],
-        })
-        .collect();
+    let reasons = lines_of(document, "trust");
     // What is said of a number is never left out.
     let (numbers, reasons) = reasons.split_at(report.answer.trust.numbers.len());
     let most = if options.full {
@@ -254,16 +262,13 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
     let mut reported = Vec::new();
     let mut left = reasons.len();
     for reason in reasons {
-        let text = format!("{}{}", tone_mark(reason.tone), reason.text);
-        let rows = folded(&text, "  ", options.width);
+        let rows = toned(reason, "  ", usize::MAX, options).len();
         // Of the worst one there is always something.
-        if !reported.is_empty() && reported.len() + rows.len() > most {
+        if !reported.is_empty() && reported.len() + rows > most {
             break;
         }
-        left -= usize::from(rows.len() <= most);
-        let rows = at_most(most, rows, options.width);
-        let paint = reason.tone.map_or(Paint::None, tone_paint);
-        reported.extend(rows.iter().map(|line| paint.on(line, options.colour)));
+        left -= usize::from(rows <= most);
+        reported.extend(toned(reason, "  ", most, options));
     }
     let more = match left {
         0 => String::new(),
@@ -271,10 +276,7 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
     };
     let mut lines = folded(&format!("{TRUST}{more}"), "", options.width);
     for number in numbers {
-        let text = format!("{}{}", tone_mark(number.tone), number.text);
-        let paint = number.tone.map_or(Paint::None, tone_paint);
-        let rows = folded(&text, "  ", options.width).into_iter();
-        lines.extend(rows.map(|row| paint.on(&row, options.colour)));
+        lines.extend(toned(number, "  ", usize::MAX, options));
     }
     lines.extend(reported);
     if let Some(published) = &report.published {

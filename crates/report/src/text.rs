@@ -1,17 +1,14 @@
-//! The report for a terminal or a log: the answer alone, or after all tables.
+//! A document for a terminal or a log.
 //!
 //! Nothing from a server reaches the terminal unescaped. The width decides only how tables are
 //! cut; the same numbers are shown at any width.
 
-use crate::document::{Document, Extent, Field, Line, Part, Section, Table, draw};
+use crate::document::{Document, Extent, Field, Line, Part, Section, Table};
 use crate::style::{Grid, GridColumn, GridField, Paint, WIDTH_LEAST, folded};
-use crate::terminal;
-use crate::view::{Report, Tone};
+use crate::view::Tone;
 
 /// Lines up to which a difference of configurations is shown without being asked for.
 const SHORT_DIFF: usize = 16;
-/// Sections of the answer, which ends the text in its own form.
-const ANSWER: [&str; 3] = ["findings", "ratios", "trust"];
 
 /// How to draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,25 +26,6 @@ pub struct TextOptions<'a> {
     /// Flags that going on with the record takes, such as ` --hosts lab.toml`; `None` where they
     /// are not known.
     pub needed_again: Option<&'a str>,
-}
-
-/// The report for a terminal or a log.
-pub fn text(report: &Report, options: TextOptions<'_>) -> String {
-    let width = options.width.max(WIDTH_LEAST);
-    let options = TextOptions { width, ..options };
-    let document = draw(report);
-    let mut lines = Vec::new();
-    if options.full {
-        lines.push(Paint::Bold.on(&document.title, options.colour));
-        let shown = document.within(Extent::Full);
-        for one in shown.filter(|section| !ANSWER.contains(&section.name)) {
-            section(&mut lines, one, options);
-            lines.push(String::new());
-        }
-    }
-    lines.extend(terminal::answer(report, &document, options));
-    lines.push(String::new());
-    lines.join("\n")
 }
 
 /// A document from top to bottom: the sections that a report of this extent has.

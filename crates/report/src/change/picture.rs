@@ -4,9 +4,8 @@
 use bakeoff_audit::change::{Cost, Repetition};
 use bakeoff_record::{ActionDone, ActionPart, Outcome};
 
-use crate::html::escaped;
 use crate::number::{count, plain};
-use crate::svg::{At, DASHED, FAINT, Plot, Svg};
+use crate::svg::{At, DASHED, FAINT, Plot, Svg, escaped};
 
 /// Width of a picture, and the edges of its panels, in units of its own.
 const WIDTH: f64 = 400.0;

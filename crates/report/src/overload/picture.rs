@@ -5,9 +5,8 @@ use bakeoff_audit::overload::{Kind, OverloadRamp, Part, Recovery, Series};
 
 use super::sentence;
 use super::view::OverloadRow;
-use crate::html::escaped;
 use crate::number::{bytes, percent, plain, share, whole};
-use crate::svg::{DASHED, Plot, Svg};
+use crate::svg::{DASHED, Plot, Svg, escaped};
 
 /// Width of a picture, and the edges of its plots, in units of its own.
 const WIDTH: f64 = 480.0;
