@@ -2,14 +2,9 @@
 //! bounds, and one of a thousand trials.
 
 use bakeoff_plan::{Arrival, ConfigSource, Contender, Load, LoadModel, Plan, ServerChoice};
-use bakeoff_record::{
-    ConfigFile, ContenderKind, Hosts, LinkFacts, Record, Step, TrialEnd, TrialRecord, When,
-};
+use bakeoff_record::{ConfigFile, Hosts, LinkFacts, Record, Step, TrialEnd, TrialRecord, When};
 
-use super::{
-    Shape, contender, load, machine, plan, references, seed_of, traffic, trial, unmeasured,
-    workload,
-};
+use super::{Shape, contender, load, plan, record_of, seed_of, traffic, unmeasured, workload};
 
 /// Requests per second of the open loop, which every contender can carry.
 const OPEN_RATE: f64 = 4_000.0;
@@ -21,7 +16,7 @@ pub fn campaign(rounds: u32) -> Record {
     let mut plan = plan(rounds);
     plan.loads.push(open_loop());
     plan.contenders[1].name = "nginx-optimized".into();
-    let mut record = with_trials(plan, true);
+    let mut record = with_control(plan);
     for trial in &mut record.trials {
         let fast = trial.contender == "nginx-optimized" && trial.workload == "synthetic";
         if fast && matches!(trial.load.model, LoadModel::Closed { .. }) {
@@ -44,7 +39,7 @@ pub fn large() -> Record {
             .push(workload(name, "The server serves a file.", false));
     }
     plan.loads = vec![load(25), load(50), load(100), open_loop()];
-    let mut record = with_trials(plan, true);
+    let mut record = with_control(plan);
     for (index, trial) in record.trials.iter_mut().enumerate() {
         own_configuration(trial, index);
     }
@@ -61,43 +56,19 @@ fn open_loop() -> Load {
     open
 }
 
-fn with_trials(plan: Plan, has_control: bool) -> Record {
-    let mut trials = Vec::new();
-    for round in 1..=plan.rounds {
-        for workload in &plan.workloads {
-            for load in &plan.loads {
-                for contender in &plan.contenders {
-                    trials.push(trial(round, contender, workload, load));
-                }
-                let first = plan.contenders.first().filter(|_| has_control);
-                trials.extend(first.map(|first| {
-                    let control = again(first);
-                    let mut trial = trial(round, &control, workload, load);
-                    trial.kind = ContenderKind::Control;
-                    trial
-                }));
-                trials.extend(references(round, workload, load));
-            }
-        }
-    }
-    for (index, trial) in trials.iter_mut().enumerate() {
-        trial.index = index;
+fn with_control(plan: Plan) -> Record {
+    let mut record = record_of(plan, true);
+    for trial in &mut record.trials {
         let is_open = matches!(trial.load.model, LoadModel::Open { .. });
         if let Some(result) = trial.result.as_mut().filter(|_| is_open) {
             traffic::drain(result);
         }
     }
-    Record {
-        plan,
-        machine: machine(),
-        trials,
-        confirming: Vec::new(),
-        is_copy: false,
-    }
+    record
 }
 
 /// The contender once more, under the control's name.
-fn again(contender: &Contender) -> Contender {
+pub(super) fn again(contender: &Contender) -> Contender {
     let mut control = contender.clone();
     control.name = format!("{}~", contender.name);
     if let ServerChoice::Program { config, .. } = &mut control.server {

@@ -28,7 +28,7 @@ pub fn changed() -> Record {
     plan.loads = [Action::None, Action::Reload].map(asked).into();
     plan.references.yardstick = false;
     plan.references.origin = false;
-    let mut record = record_of(plan);
+    let mut record = record_of(plan, false);
     record
         .trials
         .retain(|it| it.kind == ContenderKind::Contender);

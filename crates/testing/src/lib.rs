@@ -57,10 +57,11 @@ pub fn at_one_load(mut record: Record) -> Record {
 
 /// The campaign with `rounds` rounds.
 pub fn record_of_rounds(rounds: u32) -> Record {
-    record_of(plan(rounds))
+    record_of(plan(rounds), false)
 }
 
-fn record_of(plan: Plan) -> Record {
+/// With the first contender once more as a control, where there is one.
+fn record_of(plan: Plan, has_control: bool) -> Record {
     let mut trials = Vec::new();
     for round in 1..=plan.rounds {
         for workload in &plan.workloads {
@@ -68,6 +69,11 @@ fn record_of(plan: Plan) -> Record {
                 for contender in &plan.contenders {
                     trials.push(trial(round, contender, workload, load));
                 }
+                let first = plan.contenders.first().filter(|_| has_control);
+                trials.extend(first.map(|first| TrialRecord {
+                    kind: ContenderKind::Control,
+                    ..trial(round, &campaigns::again(first), workload, load)
+                }));
                 trials.extend(references(round, workload, load));
             }
         }
@@ -130,7 +136,7 @@ pub fn record_at_constant_rate() -> Record {
         };
     }
     plan.loads[0].requests = Some((CONSTANT_RATE * MEASURED_S) as u64);
-    let mut record = record_of(plan);
+    let mut record = record_of(plan, false);
     for trial in &mut record.trials {
         if let Some(result) = &mut trial.result {
             traffic::keep_time(result, &trial.load);
