@@ -218,6 +218,16 @@ impl<R> Rows<R> {
         self.last(|column| column.extent = extent)
     }
 
+    /// With the last column for machines alone, unless eyes need it to distinguish rows.
+    pub(crate) fn shown_if(self, is_needed: bool) -> Self {
+        let extent = if is_needed {
+            Extent::Short
+        } else {
+            Extent::Data
+        };
+        self.within(extent)
+    }
+
     /// With a last column of estimates, whose two ends a machine-readable table has too.
     pub(crate) fn with_ends(self) -> Self {
         self.last(|column| column.ends = true)
@@ -258,6 +268,7 @@ columns! {
     percent Percent
     ratio Ratio
     bits Bits
+    bytes Bytes
 }
 
 /// A column of a table.

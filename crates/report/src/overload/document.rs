@@ -31,12 +31,8 @@ fn with_overload<R>(
 ) -> Part {
     let overload = |row: &R| of(row).overload.clone();
     let table = table.text("overload", "overload", overload);
-    let table = table.within(if sentence::has_several(&report.rows) {
-        Extent::Short
-    } else {
-        Extent::Data
-    });
-    table.part()
+    let is_needed = sentence::has_several(&report.rows);
+    table.shown_if(is_needed).part()
 }
 
 /// What each server did over time, in characters.
