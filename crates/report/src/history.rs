@@ -11,7 +11,7 @@ mod picture;
 mod view;
 
 use crate::document::Extent;
-use crate::safe::json_safe;
+use crate::safe::pretty_json;
 use crate::text::TextOptions;
 use crate::{csv, html, text};
 
@@ -37,6 +37,5 @@ pub fn history_html(history: &History) -> String {
 
 /// One document, `bakeoff.history/1`.
 pub fn history_json(history: &History) -> String {
-    let text = serde_json::to_string_pretty(history);
-    json_safe(&text.expect("the view has only text keys and numbers")) + "\n"
+    pretty_json(history) + "\n"
 }

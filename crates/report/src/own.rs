@@ -8,7 +8,7 @@ use crate::document::{Document, Extent, Line, Part, Section, fitted};
 use crate::machine;
 use crate::number::plain;
 use crate::redaction::Redacted;
-use crate::safe::json_safe;
+use crate::safe::pretty_json;
 use crate::text::TextOptions;
 use crate::view::Tone;
 use crate::{csv, html, markdown, text};
@@ -152,8 +152,7 @@ impl<R: OwnRow> OwnReport for Answered<R> {
     }
 
     fn json(&self) -> String {
-        let json = serde_json::to_string_pretty(self);
-        json_safe(&json.expect("a view has only text keys and numbers")) + "\n"
+        pretty_json(self) + "\n"
     }
 
     fn answer(&self) -> &[String] {

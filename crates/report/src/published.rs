@@ -8,7 +8,7 @@ use bakeoff_plan::grouped;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Value, json};
 
-use crate::safe::json_safe;
+use crate::safe::pretty_json;
 
 mod markdown;
 mod text;
@@ -21,8 +21,7 @@ pub const PUBLISHED_SCHEMA: &str = "bakeoff.audit/1";
 
 /// The audit as the document that scripts rely on.
 pub fn published_json(audit: &Audit) -> String {
-    let text = serde_json::to_string_pretty(&Document(audit));
-    json_safe(&text.expect("it has only text keys and numbers"))
+    pretty_json(&Document(audit))
 }
 
 /// The document, whose rows are drawn one after the other: a tree of a hundred thousand of them

@@ -4,6 +4,8 @@
 //! escape sequence, turn the direction of text or cannot be seen. What a format needs besides
 //! (quotes, pipes, `<`) is escaped by the format.
 
+use serde::Serialize;
+
 /// One line of text: characters that are not shown as they are become `\u{..}`, and line ends
 /// and tabs become spaces.
 pub fn plain(text: &str) -> String {
@@ -48,6 +50,12 @@ pub fn json_safe(document: &str) -> String {
         }
     }
     safe
+}
+
+/// A value as such a document, a field on each line.
+pub(crate) fn pretty_json(value: &impl Serialize) -> String {
+    let text = serde_json::to_string_pretty(value);
+    json_safe(&text.expect("it has only text keys and numbers"))
 }
 
 /// Whether a character acts on what shows it, or cannot be seen and so hides in a text.

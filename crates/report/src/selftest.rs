@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::number::percent;
-use crate::safe::json_safe;
+use crate::safe::pretty_json;
 
 mod markdown;
 mod text;
@@ -315,8 +315,7 @@ pub fn selftest_json(test: &SelfTest) -> String {
                    "winners_share": WINNERS_SHARE},
         "selftest": test,
     });
-    let text = serde_json::to_string_pretty(&document);
-    json_safe(&text.expect("it has only text keys and numbers"))
+    pretty_json(&document)
 }
 
 /// How often something was, of how many times.

@@ -15,10 +15,10 @@ mod record;
 use serde::Serialize;
 
 use crate::find::find_view;
-use crate::html::escaped;
 use crate::own::{OwnReport, own_view};
 use crate::redaction::Redacted;
-use crate::safe::{json_safe, plain};
+use crate::safe::{plain, pretty_json};
+use crate::svg::escaped;
 use crate::view::view_of;
 
 pub use record::SiteRecord;
@@ -118,15 +118,14 @@ pub fn site_record(shared: &Redacted, options: &SiteOptions) -> (SiteRecord, Vec
         (record, page::of_rounds(&report))
     };
     let at = record.folder();
-    let machine = serde_json::to_string_pretty(&shared.record().machine)
-        .expect("a machine has only text keys and numbers");
+    let machine = pretty_json(&shared.record().machine) + "\n";
     let files = vec![
         SiteFile::new(
             format!("{at}/index.html"),
             page::framed(&drawn, &record, options),
         ),
         SiteFile::new(format!("{at}/plan.toml"), shared.record().plan.to_toml()),
-        SiteFile::new(format!("{at}/machine.json"), json_safe(&machine) + "\n"),
+        SiteFile::new(format!("{at}/machine.json"), machine),
     ];
     (record, files)
 }
@@ -179,8 +178,7 @@ fn mark(records: &[SiteRecord], options: &SiteOptions) -> String {
             })
             .collect(),
     };
-    let text = serde_json::to_string_pretty(&mark).expect("it has only text keys");
-    json_safe(&text) + "\n"
+    pretty_json(&mark) + "\n"
 }
 
 /// Text of a record in HTML: on one line, and without what acts on a reader's screen.

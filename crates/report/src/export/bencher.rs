@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::points;
-use crate::safe::json_safe;
+use crate::safe::pretty_json;
 use crate::view::Report;
 
 /// The valid numbers of a report in Bencher's metric format. `lower_value` and `upper_value` are
@@ -21,6 +21,5 @@ pub fn bencher(report: &Report) -> String {
             json!({"value": one.point, "lower_value": one.low, "upper_value": one.high}),
         );
     }
-    let text = serde_json::to_string_pretty(&benchmarks);
-    json_safe(&text.expect("the model has only text keys and numbers")) + "\n"
+    pretty_json(&benchmarks) + "\n"
 }

@@ -4,7 +4,7 @@ use bakeoff_stats::{Metric, Number};
 use serde_json::{Value, json};
 
 use super::{Point, points};
-use crate::safe::json_safe;
+use crate::safe::pretty_json;
 use crate::view::Report;
 
 /// The valid rates of a report, as `customBiggerIsBetter`.
@@ -21,8 +21,7 @@ fn drawn(report: &Report, wanted: impl Fn(Metric) -> bool) -> String {
     let points = points(report);
     let points = points.iter().filter(|point| wanted(point.measure));
     let entries: Vec<Value> = points.map(entry).collect();
-    let text = serde_json::to_string_pretty(&entries);
-    json_safe(&text.expect("the model has only text keys and numbers")) + "\n"
+    pretty_json(&entries) + "\n"
 }
 
 fn entry(point: &Point<'_>) -> Value {

@@ -138,17 +138,10 @@ impl<'a> Ground<'a> {
         let narrowed = workload.zip(load).map(|(workload, load)| Plan {
             name: String::new(),
             description: String::new(),
-            rounds: plan.rounds,
-            budget: plan.budget,
-            until: plan.until,
-            compare: plan.compare,
-            seed: plan.seed,
-            rest: plan.rest,
-            pinning: plan.pinning.clone(),
-            references: plan.references.clone(),
             contenders: Vec::new(),
             workloads: vec![workload.clone()],
             loads: vec![load.clone()],
+            ..plan.clone()
         });
         Self {
             record: &record.ground,

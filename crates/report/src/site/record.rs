@@ -11,7 +11,6 @@ use bakeoff_record::{ContenderKind, HostRole, Machine, Record, hex};
 use bakeoff_stats::Metric;
 use sha2::{Digest as _, Sha256};
 
-use super::feed::is_time;
 use crate::document::findings_of;
 use crate::find::{FindReport, FoundRow};
 use crate::number::{counted, plain};
@@ -155,17 +154,12 @@ impl SiteRecord {
     }
 
     pub(super) fn of_rounds(shared: &Redacted, report: &Report) -> Self {
-        let contenders = report.campaign.contenders.iter();
-        let contenders = contenders.filter(|one| one.kind == ContenderKind::Contender);
-        let contenders =
-            contenders.map(|one| named(&one.name, one.server.as_deref(), &one.versions));
         let mut verdicts = BTreeMap::new();
         for cell in report.cells.iter().filter(|cell| cell.is_contender()) {
             *verdicts.entry(cell.verdict.verdict).or_insert(0) += 1;
         }
         let lines = findings_of(report).into_iter().map(|line| line.text);
         Self {
-            contenders: contenders.collect(),
             verdicts: verdicts
                 .into_iter()
                 .map(|(verdict, count)| (verdict.name().to_owned(), count))
@@ -506,6 +500,57 @@ impl Kind {
         match self {
             Self::Rate | Self::Capacity => true,
             Self::Latency => false,
+        }
+    }
+}
+
+/// Whether a text is a time of RFC 3339 in UTC, as records have it: `2026-11-22T07:26:59Z`, with or
+/// without parts of a second.
+pub(super) fn is_time(text: &str) -> bool {
+    let form = "dddd-dd-ddTdd:dd:dd";
+    let Some((seconds, rest)) = text.split_at_checked(form.len()) else {
+        return false;
+    };
+    let digits = rest.strip_prefix('.').and_then(|it| it.strip_suffix('Z'));
+    let has_end = match digits {
+        Some(digits) => {
+            (1..=9).contains(&digits.len()) && digits.bytes().all(|it| it.is_ascii_digit())
+        }
+        None => rest == "Z",
+    };
+    let pairs = seconds.bytes().zip(form.bytes());
+    let is_formed = pairs.into_iter().all(|(byte, wanted)| match wanted {
+        b'd' => byte.is_ascii_digit(),
+        other => byte == other,
+    });
+    let within = |from: usize, least: u32, most: u32| {
+        let number = seconds.get(from..from + 2).and_then(|it| it.parse().ok());
+        number.is_some_and(|number: u32| (least..=most).contains(&number))
+    };
+    let is_day = within(5, 1, 12) && within(8, 1, 31);
+    has_end && is_formed && is_day && within(11, 0, 23) && within(14, 0, 59) && within(17, 0, 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_times_are_times() {
+        for time in ["2026-11-22T07:26:59Z", "2026-11-22T07:26:59.123456789Z"] {
+            assert!(is_time(time), "{time}");
+        }
+        for other in [
+            "",
+            "now",
+            "2026-11-22",
+            "2026-13-22T07:26:59Z",
+            "2026-11-22T07:26:59",
+            "2026-11-22T07:26:59.Z",
+            "2026-11-22T07:26:59Z<script>",
+            "2026-11-22T07:26:5\u{e9}Z",
+        ] {
+            assert!(!is_time(other), "{other}");
         }
     }
 }

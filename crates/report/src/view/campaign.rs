@@ -369,20 +369,15 @@ fn load(label: String, load: &Load) -> LoadFacts {
     if let Some(requests) = load.requests {
         clients_text += &format!(", {}", counted(requests, "request"));
     }
-    let gaps = |arrival: &Arrival| match arrival {
-        Arrival::Constant => "constant",
-        Arrival::Poisson => "Poisson",
-    };
-    let (title, rate_per_s) = match &load.model {
-        LoadModel::Closed { .. } => (clients_text, None),
+    let (asked, arrival, rate_per_s) = match &load.model {
+        LoadModel::Closed { .. } => (String::new(), None, None),
         LoadModel::Open {
             rate_per_s,
             arrival,
             ..
         } => {
-            let rate = digits(*rate_per_s);
-            let title = format!("{rate} requests/s, {}, {clients_text}", gaps(arrival));
-            (title, Some(*rate_per_s))
+            let asked = format!("{} requests/s", digits(*rate_per_s));
+            (asked, Some(arrival), Some(*rate_per_s))
         }
         LoadModel::OpenShare {
             capacity_share,
@@ -390,21 +385,17 @@ fn load(label: String, load: &Load) -> LoadFacts {
             ..
         } => {
             let share = share(*capacity_share);
-            let title = format!(
-                "{share} % of the slowest contender's capacity, {}, {clients_text}",
-                gaps(arrival)
-            );
-            (title, None)
+            let asked = format!("{share} % of the slowest contender's capacity");
+            (asked, Some(arrival), None)
         }
-        LoadModel::Sought(search) => {
-            let title = format!("sought rate, {}, {clients_text}", gaps(&search.arrival));
-            (title, None)
-        }
-        LoadModel::Overload(overload) => {
-            let title = format!("overload, {}, {clients_text}", gaps(&overload.arrival));
-            (title, None)
-        }
+        LoadModel::Sought(it) => ("sought rate".to_owned(), Some(&it.arrival), None),
+        LoadModel::Overload(it) => ("overload".to_owned(), Some(&it.arrival), None),
     };
+    let gaps = arrival.map(|arrival| match arrival {
+        Arrival::Constant => format!("{asked}, constant, "),
+        Arrival::Poisson => format!("{asked}, Poisson, "),
+    });
+    let title = gaps.unwrap_or_default() + &clients_text;
     let is_open = load.model.is_open();
     LoadFacts {
         label,
