@@ -106,6 +106,13 @@ pub(crate) fn folded(text: &str, indent: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// A bar of a share of so many columns, in eighths of one.
+pub(crate) fn bar(share: f64, columns: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share * columns as f64 * 8.0).round() as usize;
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}
+
 /// One column of a grid.
 #[derive(Debug, Clone)]
 pub(crate) struct GridColumn {

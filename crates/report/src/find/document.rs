@@ -6,13 +6,12 @@ use super::view::{CurveRow, FoundRow, QuantileRow};
 use crate::document::{Extent, Field, Line, Part, Rows, Section, Unit, known};
 use crate::number::plain;
 use crate::own::{answer_section, heading};
+use crate::style;
 use crate::view::Tone;
 use bakeoff_plan::grouped;
 
 /// Characters of a bar that reaches the objective.
-const BAR: f64 = 16.0;
-/// Parts of a character that a bar may end with.
-const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+const BAR: usize = 16;
 
 pub(super) fn sections(report: &FindReport) -> Vec<Section> {
     let mut sections = vec![answer_section(report), trusted(report), found(report)];
@@ -74,11 +73,7 @@ fn found(report: &FindReport) -> Section {
 fn with_search<R>(table: Rows<R>, report: &FindReport, of: impl Fn(&R) -> &FoundRow) -> Rows<R> {
     let search = |row: &R| of(row).goal.search.clone();
     let table = table.text("search", "search", search);
-    table.within(if searches_have_a_goal_in_common(&report.rows) {
-        Extent::Short
-    } else {
-        Extent::Data
-    })
+    table.shown_if(searches_have_a_goal_in_common(&report.rows))
 }
 
 /// Each contender at each workload once: the goals share its curve.
@@ -175,18 +170,13 @@ fn latency(place: &CurvePlace<'_>, column: QuantileRow) -> Field {
 
 /// The bounds as the ends of the curve, where trials there have the quantile of the goal.
 fn bounds(row: &FoundRow) -> impl Iterator<Item = CurvePlace<'_>> {
-    let lower = row.lower_per_s.zip(row.behind.lower_latency_ns);
-    let upper = row.upper_per_s.zip(row.behind.upper_latency_ns);
-    lower
-        .into_iter()
-        .chain(upper)
-        .map(|(per_s, ns)| CurvePlace {
-            row,
-            point: None,
-            share: row.lower_per_s.filter(|whole| *whole == per_s).map(|_| 1.0),
-            rate_per_s: per_s,
-            goal_ns: Some(ns),
-        })
+    row.ends().map(|(per_s, ns)| CurvePlace {
+        row,
+        point: None,
+        share: row.lower_per_s.filter(|whole| *whole == per_s).map(|_| 1.0),
+        rate_per_s: per_s,
+        goal_ns: Some(ns),
+    })
 }
 
 /// A latency beside the objective: a bar that reaches it is 16 characters long, and one beyond ends
@@ -196,11 +186,8 @@ fn bar(row: &FoundRow, latency_ns: Option<u64>) -> Field {
         return Field::text("");
     };
     let share = ns as f64 / below as f64;
-    if share > 1.0 {
-        return Field::text("█".repeat(BAR as usize) + "▶");
-    }
-    let eighths = (share * BAR * 8.0).round() as usize;
-    Field::text("█".repeat(eighths / 8) + EIGHTHS[eighths % 8])
+    let beyond = if share > 1.0 { "▶" } else { "" };
+    Field::text(style::bar(share.min(1.0), BAR) + beyond)
 }
 
 fn trials(report: &FindReport) -> Section {

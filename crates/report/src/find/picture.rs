@@ -113,10 +113,7 @@ fn lines(row: &FoundRow) -> Vec<Line> {
         let is_goals = row.goal.quantile == Some(quantile.quantile);
         let mut points: Vec<(f64, f64)> = known.collect();
         if is_goals {
-            let lower = row.lower_per_s.zip(row.behind.lower_latency_ns);
-            let upper = row.upper_per_s.zip(row.behind.upper_latency_ns);
-            let known = lower.into_iter().chain(upper);
-            points.extend(known.map(|(rate, ns)| (rate, ns as f64)));
+            points.extend(row.ends().map(|(rate, ns)| (rate, ns as f64)));
         }
         Line {
             name: quantile.name(),

@@ -158,6 +158,15 @@ pub struct QuantileRow {
     pub latency_ns: Option<u64>,
 }
 
+impl FoundRow {
+    /// The bounds with the latency there, where that is known: the ends of the curve.
+    pub(super) fn ends(&self) -> impl Iterator<Item = (f64, u64)> + use<> {
+        let lower = self.lower_per_s.zip(self.behind.lower_latency_ns);
+        let upper = self.upper_per_s.zip(self.behind.upper_latency_ns);
+        lower.into_iter().chain(upper)
+    }
+}
+
 impl CurveRow {
     /// A quantile of it; `None` where it is not known.
     pub(super) fn latency_ns(&self, quantile: Option<f64>) -> Option<u64> {

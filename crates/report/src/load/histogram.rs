@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use bakeoff_record::Histogram;
 
 use crate::number::{count, counted, percent};
+use crate::style::bar;
 
 /// Fewer latencies than this are no distribution.
 const COUNT_LEAST: u64 = 10;
@@ -17,6 +18,8 @@ const EQUAL_UP_TO: f64 = 4.0;
 const ROWS: f64 = 11.0;
 /// Columns of the longest bar.
 const BAR: usize = 28;
+/// The shortest, as a share of it: an eighth of a column.
+const BAR_LEAST: f64 = 1.0 / (BAR * 8) as f64;
 /// Steps of a decade, from the coarsest scale to the finest.
 const SCALES: [&[f64]; 3] = [
     &[1.0],
@@ -38,7 +41,12 @@ pub(super) fn histogram(text: &mut String, latency: &Histogram) {
     if rows.is_empty() {
         return;
     }
-    let most = rows.iter().map(|row| row.times).max().unwrap_or(0);
+    let most = rows.iter().map(|row| row.times).max().unwrap_or(0).max(1);
+    // What is not nothing is seen.
+    let share_of_most = |times: u64| match times {
+        0 => 0.0,
+        times => (times as f64 / most as f64).max(BAR_LEAST),
+    };
     let of = counted(latency.count(), "ok response");
     let _ = writeln!(text, "histogram    latency of {of}");
     let _ = writeln!(text, "{:>22} ms{:>15}{:>9}", "", "count", "%");
@@ -48,7 +56,7 @@ pub(super) fn histogram(text: &mut String, latency: &Histogram) {
             "{range:>25}{:>15}{:>9}  {}",
             count(row.times),
             percent(row.times as f64 / latency.count() as f64),
-            bar(row.times as f64 / most.max(1) as f64),
+            bar(share_of_most(row.times), BAR),
         );
         let _ = writeln!(text, "{}", line.trim_end());
     }
@@ -136,14 +144,6 @@ fn growing(least: f64, most: f64) -> Vec<f64> {
 fn edge(ns: f64) -> String {
     let text = format!("{:.6}", ns / 1e6);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// A bar in eighths of a column; what is not nothing has one at least.
-fn bar(share: f64) -> String {
-    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = (share * BAR as f64 * 8.0).round() as usize;
-    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
-    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
 #[cfg(test)]

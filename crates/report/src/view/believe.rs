@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::number::counted;
 use crate::view::cell::Cell;
+use crate::words::capital;
 
 /// Facts that are spelled out.
 const SPELLED_OUT: usize = 4;
@@ -239,7 +240,7 @@ fn facts(notes: &[Note]) -> Vec<Sentence> {
     let sentence = |(code, cell, more): (Code, &NotedCell, usize)| Sentence {
         tone: Tone::Note,
         text: match code {
-            OF_THE_MACHINE => format!("{}.", upper_first(&cell.text)),
+            OF_THE_MACHINE => format!("{}.", capital(&cell.text)),
             _ => once(cell, more),
         },
         note: None,
@@ -257,12 +258,4 @@ fn once(cell: &NotedCell, more: usize) -> String {
     let (contender, workload, load, text) =
         (&cell.contender, &cell.workload, &cell.load, &cell.text);
     format!("{contender}, {workload}, {load}: {text}.{more}")
-}
-
-fn upper_first(text: &str) -> String {
-    let mut characters = text.chars();
-    match characters.next() {
-        Some(first) => first.to_uppercase().chain(characters).collect(),
-        None => String::new(),
-    }
 }

@@ -7,6 +7,7 @@ use bakeoff_record::{LostAt, TrialEnd};
 
 use crate::number::{count, counted, digits, plain};
 use crate::view::Tone;
+use crate::words::{self, capital};
 
 /// One sentence for each action of each contender.
 pub(crate) fn answer(costs: &[Cost]) -> Vec<(Tone, String)> {
@@ -120,18 +121,8 @@ pub(crate) fn range(each: Each) -> String {
 fn contender(cost: &Cost, costs: &[Cost]) -> String {
     let workload = costs.iter().any(|it| it.workload != cost.workload);
     let setting = costs.iter().any(|it| it.setting != cost.setting);
-    let at = workload.then_some(&cost.workload);
-    let at: Vec<String> = at
-        .into_iter()
-        .chain(setting.then_some(&cost.setting))
-        .map(|it| plain(it))
-        .collect();
-    let name = plain(&cost.contender);
-    if at.is_empty() {
-        name
-    } else {
-        format!("{name} ({})", at.join(", "))
-    }
+    let among = [(workload, &cost.workload), (setting, &cost.setting)];
+    words::named(&cost.contender, among)
 }
 
 /// The same with what was done.
@@ -279,10 +270,4 @@ fn doubt(doubt: &Doubt) -> String {
             format!("other load on the machine disturbed {}", list(&trials))
         }
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|it| it.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }

@@ -6,6 +6,7 @@ use bakeoff_audit::overload::{ClassSeen, OverloadClass, Recovery};
 use crate::number::{plain, share, whole};
 use crate::overload::view::OverloadRow;
 use crate::view::Tone;
+use crate::words;
 
 /// One sentence for each contender, then what cannot be said of it, and its ladder.
 pub(crate) fn answer(rows: &[OverloadRow]) -> Vec<(Tone, String)> {
@@ -47,16 +48,12 @@ pub(crate) fn answer(rows: &[OverloadRow]) -> Vec<(Tone, String)> {
 
 /// The contender, with the workload and the overload where there are several.
 pub(crate) fn named(row: &OverloadRow, rows: &[OverloadRow]) -> String {
-    let workload = rows.iter().any(|it| it.workload != row.workload);
-    let workload = workload.then(|| plain(&row.workload));
-    let overload = has_several(rows).then(|| plain(&row.overload));
-    let at: Vec<String> = workload.into_iter().chain(overload).collect();
-    let name = plain(&row.contender);
-    if at.is_empty() {
-        name
-    } else {
-        format!("{name} ({})", at.join(", "))
-    }
+    let has_several_workloads = rows.iter().any(|it| it.workload != row.workload);
+    let workload = (has_several_workloads, &row.workload);
+    words::named(
+        &row.contender,
+        [workload, (has_several(rows), &row.overload)],
+    )
 }
 
 /// Whether a contender goes through several overloads at a workload.
