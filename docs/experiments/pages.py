@@ -38,8 +38,6 @@ def unpacked(packed):
         kind = value[0]
         if kind == 2:
             return shared[value[1]]
-        if kind == 3:
-            return value[1:]
         if kind == 0:
             return [read(one) for one in value[1:]]
         return dict(zip(packed["keys"][value[1]], map(read, value[2:]), strict=True))

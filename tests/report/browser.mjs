@@ -76,7 +76,6 @@ function unpacked({ keys, shared, value }) {
     if (!Array.isArray(packed)) return packed;
     const [kind, first] = packed;
     if (kind === 2) return known[first];
-    if (kind === 3) return packed.slice(1);
     if (kind === 0) return packed.slice(1).map(read);
     return Object.fromEntries(keys[first].map((name, index) => [name, read(packed[index + 2])]));
   };

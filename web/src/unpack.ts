@@ -19,7 +19,6 @@ export function unpack(document: unknown): unknown {
     if (!Array.isArray(value)) return value;
     const [kind, first] = value;
     if (kind === 2) return shared[first as number];
-    if (kind === 3) return value.slice(1);
     if (kind === 0) return (value.slice(1) as Packed[]).map(read);
     const names = keys[first as number] ?? [];
     return Object.fromEntries(names.map((name, index) => [name, read(value[index + 2] ?? null)]));

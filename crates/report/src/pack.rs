@@ -12,7 +12,6 @@
 //!    [0, V, ...]       a list
 //!    [1, K, V, ...]    an object with the keys K of `keys`, and its values in their order
 //!    [2, N]            what stands at N in `shared`, which refers only to what stands before it
-//!    [3, number, ...]  a list of numbers
 //! ```
 
 use std::collections::HashMap;
@@ -105,10 +104,6 @@ impl Packer {
 
     fn write_out(&mut self, value: &Value) -> String {
         match value {
-            Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_number) => {
-                let items: Vec<String> = items.iter().map(number).collect();
-                format!("[3,{}]", items.join(","))
-            }
             Value::Array(items) => {
                 let items: Vec<String> = items.iter().map(|item| self.write(item)).collect();
                 list("0", &items)
@@ -210,10 +205,6 @@ impl Unpacker<'_> {
                 let values = self.shared.get(place)?.1;
                 self.take(values)?;
                 Some(self.shared[place].0.clone())
-            }
-            3 => {
-                self.take(items.len())?;
-                Some(Value::Array(items[1..].to_vec()))
             }
             _ => None,
         }
