@@ -9,6 +9,7 @@ use crate::error::excerpt;
 use crate::figure::{number, number_in_thousands};
 use crate::header::{BYTES_OR_FAILED, Meaning, RATE_OR_BYTES, counts_requests, meaning};
 use crate::unit::{KNOWN, Unit};
+use crate::words::folded;
 
 /// Cells that hold nothing.
 const NOTHING: [&str; 7] = ["", "-", "n/a", "na", "null", "none", "nan"];
@@ -118,7 +119,9 @@ impl Title {
 
     /// Whether a rule is about this column.
     fn is_of(&self, rule: &ColumnRule) -> bool {
-        self.name == rule.column || self.own == rule.column
+        // What was typed may have its accents in the other spelling.
+        let is_it = |name: &str| name == rule.column || folded(name) == folded(&rule.column);
+        is_it(&self.name) || self.own == rule.column
     }
 }
 

@@ -9,8 +9,8 @@ use crate::error::ReadError;
 use crate::row::Row;
 use crate::table::{self, Table};
 use crate::{
-    ab, autocannon, bombardier, fortio, h2load, k6, locust, markdown, oha, own, summary, vegeta,
-    wrk,
+    ab, autocannon, bombardier, fortio, h2load, k6, locust, markdown, oha, own, summary, unread,
+    vegeta, wrk,
 };
 
 /// Who wrote a file.
@@ -232,116 +232,6 @@ static ENTRIES: [Entry; 14] = [
     },
 ];
 
-/// A form that nothing here reads: whose it is, what its text has, and what to ask for instead.
-struct Unread {
-    what: &'static str,
-    has: &'static [&'static str],
-    instead: &'static str,
-}
-
-static UNREAD: [Unread; 19] = [
-    Unread {
-        what: "fortio's text",
-        has: &["Aggregated Function Time"],
-        instead: "give the file of `fortio load -json FILE`",
-    },
-    Unread {
-        what: "Hyperfoil's statistics",
-        has: &["PHASE", "METRIC", "THROUGHPUT"],
-        instead: HYPERFOIL,
-    },
-    Unread {
-        what: "Hyperfoil's JSON",
-        has: &["$schema", "hyperfoil"],
-        instead: HYPERFOIL,
-    },
-    Unread {
-        what: "Hyperfoil's CSV",
-        has: &["Phase,", ",Requests,Responses,", "BlockedTime"],
-        instead: HYPERFOIL,
-    },
-    Unread {
-        what: "Locust's history",
-        has: &["Timestamp", "User Count", "Requests/s"],
-        instead: "give the file of `locust --csv NAME` that ends in _stats.csv",
-    },
-    Unread {
-        what: "Locust's failures",
-        has: &["Method,Name,", "Occurrences"],
-        instead: "give the file of `locust --csv NAME` that ends in _stats.csv",
-    },
-    Unread {
-        what: "Locust's console",
-        has: &["# reqs", "# fails"],
-        instead: "run it with `--csv NAME` and give the file that ends in _stats.csv",
-    },
-    Unread {
-        what: "k6's stream of samples",
-        has: &["\"metric\"", "\"http_reqs\"", "\"Point\""],
-        instead: "give the file of `k6 run --summary-export=FILE`",
-    },
-    Unread {
-        what: "k6's list of samples",
-        has: &["metric_name,timestamp,metric_value"],
-        instead: "give the file of `k6 run --summary-export=FILE`",
-    },
-    Unread {
-        what: "vegeta's list of requests",
-        has: &["\"attack\"", "\"seq\"", "\"latency\""],
-        instead: "give what `vegeta report -type=json` makes of it",
-    },
-    Unread {
-        what: "hey's list of requests",
-        has: &["response-time,DNS+dialup"],
-        instead: "run hey without `-o csv`",
-    },
-    Unread {
-        what: "oha's list of requests",
-        has: &["request-start,DNS"],
-        instead: "run it with `--output-format json`",
-    },
-    Unread {
-        what: "ab's list of percentages",
-        has: &["Percentage served,"],
-        instead: "give what ab prints on the console",
-    },
-    Unread {
-        what: "JMeter's list of samples",
-        has: &["timeStamp,elapsed,"],
-        instead: "give the table of the listener Aggregate Report, saved with its header",
-    },
-    Unread {
-        what: "siege's text",
-        has: &["Transaction rate:", "Availability:"],
-        instead: TABLE,
-    },
-    Unread {
-        what: "Gatling's text",
-        has: &["Global Information", "response time"],
-        instead: TABLE,
-    },
-    Unread {
-        what: "Artillery's report",
-        has: &["http.response_time"],
-        instead: TABLE,
-    },
-    Unread {
-        what: "a page in HTML",
-        has: &["<table", "<td"],
-        instead: "copy its table into a file as CSV or Markdown",
-    },
-    Unread {
-        what: "the text of `bakeoff load`",
-        has: &[" ok/s; ", "measured"],
-        instead: "run it with `--json`",
-    },
-];
-
-const TABLE: &str = "put its figures into a table in CSV or Markdown whose header names units, \
-                     such as `requests,failed,mean_ms,p99_ms,duration_s`";
-const HYPERFOIL: &str = "give what its command `wrk` prints, or put the figures of `stats -t` into \
-                         a table in CSV or Markdown whose header names units";
-
 impl Format {
     /// All of them.
     pub const ALL: [Self; 14] = {
@@ -386,6 +276,9 @@ impl Format {
         if begins_with.starts_with('[') && begins_with[1..].trim_start().starts_with(['{', ']']) {
             return Err(ReadError::new(1, ARRAY));
         }
+        if let Some(imitator) = unread::imitator(text) {
+            return Err(imitator);
+        }
         let text = Text {
             text,
             has_json: begins(text).is_some(),
@@ -396,12 +289,8 @@ impl Format {
             (Some(one), None) => return Ok(one.format),
             (None, _) => {}
         }
-        if let Some(unread) = UNREAD.iter().find(|unread| text.has(unread.has)) {
-            let problem = format!(
-                "this is {}, which is not read: {}",
-                unread.what, unread.instead
-            );
-            return Err(ReadError::new(1, problem));
+        if let Some(unread) = unread::of(text.text) {
+            return Err(unread);
         }
         if begins_with.starts_with('{') {
             return Err(unknown("this is JSON, but of no tool that is known here"));
@@ -495,44 +384,6 @@ mod tests {
             "Prose, with commas.\n\nAnd more.",
         ] {
             assert!(Format::recognise(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_form_that_nothing_reads_is_named_with_what_to_ask_for() {
-        for (text, whose, instead) in [
-            ("Aggregated Function Time : count 5", "fortio's", "-json"),
-            (
-                "PHASE  METRIC  THROUGHPUT  REQUESTS",
-                "Hyperfoil's",
-                "`wrk`",
-            ),
-            (
-                "Timestamp,User Count,Type,Name,Requests/s\n1,2,,a,3",
-                "Locust's",
-                "_stats.csv",
-            ),
-            (
-                "Type Name # reqs # fails | Avg Min\n-----|---\nGET / 1 0 | 2 1",
-                "Locust's",
-                "--csv",
-            ),
-            (
-                "{\"metric\":\"http_reqs\",\"type\":\"Point\"}",
-                "k6's",
-                "--summary-export",
-            ),
-            ("response-time,DNS+dialup,DNS\n1,2,3", "hey's", "-o csv"),
-            (
-                "timeStamp,elapsed,label\n1,2,3",
-                "JMeter's",
-                "Aggregate Report",
-            ),
-        ] {
-            let error = Format::recognise(text).unwrap_err();
-            let begins = format!("this is {whose}");
-            assert!(error.problem.starts_with(&begins), "{error}");
-            assert!(error.problem.contains(instead), "{error}");
         }
     }
 }

@@ -8,6 +8,7 @@
 
 use crate::column::{Quantity, percentile, rounded};
 use crate::unit::Unit;
+use crate::words::{english, is_mark};
 
 /// What a name comes to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -366,7 +367,7 @@ fn statistic(tokens: &[&str]) -> Option<Quantity> {
 fn tokens(name: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![String::new()];
     let mut before = ' ';
-    let mut characters = name.chars().peekable();
+    let mut characters = name.chars().filter(|it| !is_mark(*it)).peekable();
     while let Some(character) = characters.next() {
         let next_is_digit = characters.peek().is_some_and(char::is_ascii_digit);
         let in_number = character == '.' && before.is_ascii_digit() && next_is_digit;
@@ -378,7 +379,18 @@ fn tokens(name: &str) -> Vec<String> {
         before = character;
     }
     let words = with_slashes(words);
-    words.iter().flat_map(|word| humps(word)).collect()
+    let parts = words.iter().flat_map(|word| humps(word));
+    parts.flat_map(translated).collect()
+}
+
+/// The English words for a token in another language: `requests/s` for `Anfragen/s`.
+fn translated(token: String) -> Vec<String> {
+    let translate = |word: &str| english(word).map_or(word.to_owned(), str::to_owned);
+    let sides: Vec<String> = token.split('/').map(translate).collect();
+    match sides.as_slice() {
+        [word] => word.split(' ').map(str::to_owned).collect(),
+        sides => vec![sides.join("/")],
+    }
 }
 
 /// `Requests / sec` is `Requests/sec`. Behind another slash with blanks stands a unit or a word of
@@ -445,9 +457,18 @@ fn ending_unit(tokens: &mut Vec<String>) -> Option<Unit> {
         }
         return Some(Unit::PerS(1.0));
     }
-    if ["rps", "qps", "tps"].contains(&lower.as_str()) {
+    let (each, counted) = in_thousands(&last);
+    if ["rps", "qps", "tps"].contains(&counted.to_lowercase().as_str()) {
         tokens.pop();
-        return Some(Unit::PerS(1.0));
+        return Some(Unit::PerS(each));
+    }
+    // RPS (k)
+    if let Some(each) = thousands(&last).filter(|_| tokens.len() > 1) {
+        let mut rest = tokens[..tokens.len() - 1].to_vec();
+        if let Some(Unit::PerS(one)) = ending_unit(&mut rest) {
+            *tokens = rest;
+            return Some(Unit::PerS(one * each));
+        }
     }
     // requests/sec, MB/s
     if let Some((counted, per)) = last.rsplit_once('/')
@@ -457,9 +478,10 @@ fn ending_unit(tokens: &mut Vec<String>) -> Option<Unit> {
         if let Some(unit @ Unit::BytesPerS(_)) = Unit::parse_folded(&short(&last)) {
             return Some(unit);
         }
+        let (each, counted) = in_thousands(counted);
         tokens.push(counted.to_owned());
         tokens.retain(|token| !token.is_empty());
-        return Some(Unit::PerS(1.0));
+        return Some(Unit::PerS(each));
     }
     let glued = glued_percent(&last);
     if let Some(word) = glued {
@@ -487,6 +509,24 @@ fn ending_unit(tokens: &mut Vec<String>) -> Option<Unit> {
     }
     tokens.pop();
     Some(unit)
+}
+
+/// How many one of `kreq` is, and the word without that.
+fn in_thousands(word: &str) -> (f64, &str) {
+    const COUNTED: [&str; 7] = ["rps", "qps", "tps", "req", "reqs", "request", "requests"];
+    let cut = word.char_indices().nth(1).map(|(at, _)| word.split_at(at));
+    let counted = cut.filter(|(_, rest)| COUNTED.contains(&rest.to_lowercase().as_str()));
+    let found = counted.and_then(|(first, rest)| Some((thousands(first)?, rest)));
+    found.unwrap_or((1.0, word))
+}
+
+/// How many one is in thousands or millions.
+fn thousands(word: &str) -> Option<f64> {
+    match word {
+        "k" | "K" | "thousand" | "thousands" => Some(1e3),
+        "M" | "million" | "millions" => Some(1e6),
+        _ => None,
+    }
 }
 
 /// `MB/s` of `MB/sec`.

@@ -27,12 +27,15 @@ mod locust;
 mod markdown;
 mod oha;
 mod own;
+mod posted;
 mod row;
 mod runs;
 mod summary;
 mod table;
 mod unit;
+mod unread;
 mod vegeta;
+mod words;
 mod wrk;
 
 pub use column::{ColumnRule, Quantity};
@@ -73,7 +76,8 @@ pub fn read(
     rules: &[ColumnRule],
 ) -> Result<Published, ReadError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let text = &without_colours(text);
+    let text = without_colours(text);
+    let text = &posted::bare(&text);
     let format = match format {
         Some(format) => format,
         None => Format::recognise(text)?,

@@ -3,6 +3,36 @@
 use super::*;
 
 #[test]
+fn thousands_and_other_languages_are_known() {
+    let (ms, rate) = (Unit::Time(1e6), Unit::PerS(1.0));
+    for (name, quantity, unit) in [
+        ("krps", Quantity::Rate, Some(Unit::PerS(1e3))),
+        ("kreq/s", Quantity::Rate, Some(Unit::PerS(1e3))),
+        ("RPS (k)", Quantity::Rate, Some(Unit::PerS(1e3))),
+        (
+            "Requests/s, thousands",
+            Quantity::Rate,
+            Some(Unit::PerS(1e3)),
+        ),
+        ("Mreq/sec", Quantity::Rate, Some(Unit::PerS(1e6))),
+        ("Anfragen/s", Quantity::Rate, Some(rate)),
+        (
+            "Durchsatz (Anfragen pro Sekunde)",
+            Quantity::Rate,
+            Some(rate),
+        ),
+        ("Höchstwert (ms)", Quantity::Max, Some(ms)),
+        ("gro\u{308}ßte Antwortzeit [ms]", Quantity::Max, Some(ms)),
+        ("Ø Latenz (ms)", Quantity::Mean, Some(ms)),
+        ("requêtes/s", Quantity::Rate, Some(rate)),
+        ("temps de réponse moyen (ms)", Quantity::Mean, Some(ms)),
+        ("latencia máxima (ms)", Quantity::Max, Some(ms)),
+    ] {
+        assert_eq!(meaning(name), Meaning::Known(quantity, unit), "{name}");
+    }
+}
+
+#[test]
 fn many_spellings_of_a_column_mean_the_same() {
     let (ms, us, seconds) = (Unit::Time(1e6), Unit::Time(1e3), Unit::Time(1e9));
     let (rate, percent) = (Unit::PerS(1.0), Unit::Share(0.01));

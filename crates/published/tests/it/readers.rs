@@ -34,6 +34,26 @@ fn near(found: Option<f64>, expected: f64) {
 }
 
 #[test]
+fn what_mail_and_logs_put_before_lines_changes_no_figure() {
+    for name in [
+        "wrk.txt",
+        "h2load.txt",
+        "ab.txt",
+        "vegeta.json",
+        "autocannon.txt",
+    ] {
+        let text = data(name);
+        let plain = read(&text, None, &[]).expect(name);
+        for before in ["> ", ">> ", "load-1  | ", "2024-05-01T12:00:00.1234567Z "] {
+            let lines = text.lines().map(|line| format!("{before}{line}\n"));
+            let posted: String = lines.collect();
+            let found = read(&posted, None, &[]);
+            assert_eq!(found.as_ref(), Ok(&plain), "{name} behind `{before}`");
+        }
+    }
+}
+
+#[test]
 fn wrk_with_latency() {
     let row = only("wrk.txt", Format::Wrk);
     let name = |name: &str, cell: &str| (name.to_owned(), cell.to_owned());
