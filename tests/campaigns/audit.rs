@@ -104,3 +104,25 @@ fn standard_input_is_read_and_a_file_is_written() {
     let text = scene.read("audit.md");
     assert!(text.starts_with("**All 2 rows can be believed"), "{text}");
 }
+
+#[test]
+fn what_is_no_text_is_named_and_not_converted() {
+    let scene = Scene::new();
+    for (name, bytes, words) in [
+        (
+            "a.pdf",
+            &b"%PDF-1.4\n\xe2\xe3"[..],
+            "it is a PDF; expected text",
+        ),
+        (
+            "a.xlsx",
+            b"PK\x03\x04\x14\0",
+            "it is a zip archive, as the files of Excel",
+        ),
+    ] {
+        std::fs::write(scene.path(name), bytes).unwrap();
+        let refused = scene.run(&["audit", name]).expect(2);
+        assert!(!refused.stderr.contains("iconv"), "{refused:#?}");
+        refused.says(words);
+    }
+}

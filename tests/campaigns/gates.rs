@@ -115,7 +115,7 @@ fn a_record_that_was_changed_anywhere_does_not_hold() {
     // The highest bit of a letter: it is no text any more.
     flipped[20] ^= 1 << 7;
     std::fs::write(&page, flipped).unwrap();
-    verify(1).prints("report.html: it is not text in UTF-8");
+    verify(1).prints("report.html is damaged: it is no text in UTF-8 any more");
 }
 
 /// A secret in the plan made every baseline one of another plan.

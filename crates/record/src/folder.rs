@@ -37,7 +37,7 @@ use crate::addresses::Addresses;
 use crate::hosts::LinkFacts;
 use crate::machine::{MACHINE_SCHEMA, Machine};
 use crate::private::{open_private, private_folder, replace_private};
-use crate::regular::refuse_links;
+use crate::regular::{line_of, refuse_links};
 use crate::shell::shell_path;
 use crate::trial::{TRIAL_SCHEMA, TrialRecord};
 
@@ -498,7 +498,13 @@ fn read_json<T: DeserializeOwned>(path: &Path, line: usize, text: &str) -> Resul
 }
 
 fn read_text(path: &Path) -> Result<String, FolderError> {
-    crate::read_regular_text(path, FILE_BYTES_MAX).map_err(failed("read", path))
+    let bytes = crate::read_regular(path, FILE_BYTES_MAX).map_err(failed("read", path))?;
+    // It was written as UTF-8: no other encoding explains what is none.
+    String::from_utf8(bytes).map_err(|error| FolderError::Damaged {
+        path: path.to_owned(),
+        line: line_of(&error),
+        reason: "some of its bytes are others than were written".to_owned(),
+    })
 }
 
 /// Cuts what follows the last line break.

@@ -63,7 +63,7 @@ pub use own_limits::{OwnLimits, Statement};
 pub use peer::{AddressUse, Said};
 pub use private::{private_folder, replace_private, write_private};
 pub use quic::{CloseKind, EarlyData, QuicLedger};
-pub use regular::{open_regular, read_regular, read_regular_text, text_of};
+pub use regular::{kind_of_bytes, open_regular, read_regular, read_regular_text, text_of};
 pub use samples::Samples;
 pub use shell::{shell_path, shell_word};
 pub use sketch::Sketch;

@@ -50,19 +50,60 @@ pub fn read_regular_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     text_of(read_regular(path, bytes_max)?)
 }
 
+/// How bytes begin that are no text, and what they are.
+const KINDS: [(&[u8], &str); 12] = [
+    (b"%PDF-", "a PDF"),
+    (b"\x89PNG", "a picture in PNG"),
+    (b"\xff\xd8\xff", "a picture in JPEG"),
+    (b"GIF8", "a picture in GIF"),
+    (
+        b"PK\x03\x04",
+        "a zip archive, as the files of Excel, Word and LibreOffice are",
+    ),
+    (b"\x1f\x8b", "compressed with gzip"),
+    (b"(\xb5/\xfd", "compressed with zstd"),
+    (b"\xfd7zXZ", "compressed with xz"),
+    (b"BZh", "compressed with bzip2"),
+    (b"\x7fELF", "a program"),
+    (b"SQLite format 3\0", "a database of SQLite"),
+    (b"\xd0\xcf\x11\xe0", "a file of an old Excel or Word"),
+];
+
+/// What bytes are that are no text, where their beginning says it: `a PDF`.
+pub fn kind_of_bytes(bytes: &[u8]) -> Option<&'static str> {
+    let mut kinds = KINDS.iter();
+    let found = kinds.find(|(begins, _)| bytes.starts_with(begins));
+    found.map(|(_, kind)| *kind)
+}
+
 /// Bytes as text.
 ///
 /// # Errors
 /// What is not UTF-8, with its line.
 pub fn text_of(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
-        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let problem = format!(
-            "it is not text in UTF-8: see line {line}; `iconv -f latin1 -t utf-8` converts Latin-1"
-        );
+        let line = line_of(&error);
+        let bytes = error.as_bytes();
+        let is_wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+        let problem = match kind_of_bytes(bytes) {
+            Some(kind) => format!("it is {kind}; expected text"),
+            None if is_wide => {
+                "it is text in UTF-16; `iconv -f utf-16 -t utf-8` converts it".to_owned()
+            }
+            None if bytes.contains(&0) => format!("it is no text: see line {line}; expected text"),
+            None => format!(
+                "it is not text in UTF-8: see line {line}; `iconv -f latin1 -t utf-8` converts \
+                 Latin-1"
+            ),
+        };
         io::Error::new(io::ErrorKind::InvalidData, problem)
     })
+}
+
+/// The line of the first byte that is not UTF-8, from 1.
+pub(crate) fn line_of(error: &std::string::FromUtf8Error) -> usize {
+    let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+    before.iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 /// Looks for a link at a path, and for links in it if it is a folder: something could be written
@@ -141,6 +182,23 @@ mod tests {
         ] {
             let error = read_regular_text(&path, bytes_max).unwrap_err();
             assert_eq!(error.to_string(), problem, "{}", path.display());
+        }
+        for (bytes, problem) in [
+            (b"%PDF-1.4\n\xe2".to_vec(), "it is a PDF; expected text"),
+            (
+                b"\x1f\x8b\x08".to_vec(),
+                "it is compressed with gzip; expected text",
+            ),
+            (
+                b"\xff\xfea\0".to_vec(),
+                "it is text in UTF-16; `iconv -f utf-16 -t utf-8` converts it",
+            ),
+            (
+                b"a\n\0\xff".to_vec(),
+                "it is no text: see line 2; expected text",
+            ),
+        ] {
+            assert_eq!(text_of(bytes).unwrap_err().to_string(), problem);
         }
         let missing = read_regular(&at("none"), 9).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Read as _};
 use std::path::Path;
 
-use bakeoff_record::read_regular;
+use bakeoff_record::{kind_of_bytes, read_regular};
 use bakeoff_report::{Rig, audit, published_json, published_markdown, published_text};
 
 use crate::flags::{AuditFlags, AuditFormat, RigFlags};
@@ -76,6 +76,11 @@ fn decoded(bytes: Vec<u8>) -> Result<String, String> {
             "{found}; expected UTF-8, as from `iconv -f {encoding} -t UTF-8 FILE | bakeoff audit -`"
         )
     };
+    if let Some(kind) = kind_of_bytes(&bytes) {
+        return Err(format!(
+            "it is {kind}; expected text: a table in CSV or Markdown, or what a tool prints"
+        ));
+    }
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err(expected("it is text in UTF-16", "UTF-16"));
     }
@@ -129,6 +134,11 @@ mod tests {
                 "UTF-16; expected UTF-8, as from `iconv -f UTF-16",
             ),
             (wide("a,b\n"), "iconv -f UTF-16LE"),
+            (b"%PDF-1.4\n".to_vec(), "it is a PDF; expected text"),
+            (
+                b"PK\x03\x04\0".to_vec(),
+                "it is a zip archive, as the files of Excel",
+            ),
             (b"a,b\n1,\xfc".to_vec(), "line 2 is not text in UTF-8"),
         ] {
             let problem = decoded(bytes).unwrap_err();

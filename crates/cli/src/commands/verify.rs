@@ -202,7 +202,8 @@ fn page(path: &Path, record: Record) -> anyhow::Result<Page> {
         Ok(text) => text,
         // It was drawn as text: some of its bytes are others now.
         Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-            return Ok(Page::Differs(vec![format!("{PAGE_FILE}: {error}")]));
+            let differs = format!("{PAGE_FILE} is damaged: it is no text in UTF-8 any more");
+            return Ok(Page::Differs(vec![differs]));
         }
         Err(error) => {
             let problem = format!("failed to read {}: {error}", file.display());
