@@ -1,6 +1,6 @@
 //! What a trial is judged by: itself, the machine, and the references in its block.
 
-use bakeoff_plan::{Changing, Contender, Limits, Plan, control_name};
+use bakeoff_plan::{Changing, Contender, Limits, Plan, Workload, control_name};
 use bakeoff_record::{
     ContenderKind, DEVIATION_OF_MAD, FOREIGN_SUSPECT_CPUS, Hosts, LoadResult, Machine, Record,
     TrialRecord, foreign_cpus, steal_from_server,
@@ -21,6 +21,8 @@ pub struct Subject<'record> {
     pub result: &'record LoadResult,
     /// The machine.
     pub machine: &'record Machine,
+    /// What was asked; `None` where the plan does not know the workload.
+    pub workload: Option<&'record Workload>,
     /// Whether an upstream answers this workload behind the server; `None` where the plan does
     /// not know the workload.
     pub proxied: Option<bool>,
@@ -182,6 +184,7 @@ impl<'record> Subject<'record> {
             trial,
             result,
             machine: &record.machine,
+            workload,
             proxied: workload.map(|one| one.proxied),
             compares_bodies: workload.map(|one| one.compares_bodies(contender)),
             changing: changing.filter(|_| workload.is_some_and(|it| it.requests.len() == 1)),

@@ -254,7 +254,7 @@ fn open_answer(
         format!("`{name}` is answered in the clear that TLS is spoken there: give the https URL")
     } else if let Some(cause) = refusal(&name, before, &answer.check) {
         let limits = OwnLimits::of(&server.facts());
-        let limit = limits.refusing(answer.check.status);
+        let limit = limits.refusing(answer.check.status, &request.path);
         let limit = limit.map(|limit| format!(": {limit} limits how often it is asked"));
         cause + &limit.unwrap_or_default()
     } else {

@@ -59,7 +59,7 @@ pub use machine::{MACHINE_SCHEMA, Machine, MachineSettings};
 pub use merge::MergeError;
 pub use observed::*;
 pub use outcome::{Outcome, OutcomeCounts};
-pub use own_limits::{OwnLimits, Statement};
+pub use own_limits::{OwnLimits, RequestLimit, Statement};
 pub use peer::{AddressUse, Said};
 pub use private::{private_folder, replace_private, write_private};
 pub use quic::{CloseKind, EarlyData, QuicLedger};

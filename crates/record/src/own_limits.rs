@@ -2,14 +2,13 @@
 //! often it may be asked.
 //!
 //! They are read from the text that it ran with, statement by statement. Nothing else of it is
-//! understood: not which block a statement is in, nor what includes what.
+//! understood: not what includes what, and of nginx alone which block a statement is in.
+
+mod nginx;
 
 use crate::trial::ServerFacts;
 
-/// Connections that a worker of nginx holds where its files do not say.
-const NGINX_CONNECTIONS: u64 = 512;
-/// Status with which nginx refuses what a limit forbids, where its files do not say.
-const NGINX_REFUSES_WITH: u16 = 503;
+pub use nginx::RequestLimit;
 
 /// Connections that wait for each worker of Apache's `event`, where its files do not say.
 const APACHE_FACTOR: f64 = 2.0;
@@ -31,9 +30,7 @@ pub struct OwnLimits {
     /// Whether that is for each worker.
     pub is_for_each_worker: bool,
     /// What limits how often, or by how many, it may be asked.
-    pub requests: Vec<Statement>,
-    /// Statuses with which it refuses what they forbid.
-    pub refuses_with: Vec<u16>,
+    pub requests: Vec<RequestLimit>,
 }
 
 impl Statement {
@@ -55,69 +52,40 @@ impl OwnLimits {
     /// Those of a server whose statements are known.
     pub fn of(facts: &ServerFacts) -> Self {
         match facts.server.as_str() {
-            "nginx" => nginx(&statements(facts, &[';', '{', '}'])),
-            "haproxy" => haproxy(&statements(facts, &[])),
-            "apache" => apache(&statements(facts, &[])),
-            "lighttpd" => lighttpd(&statements(facts, &[])),
+            "nginx" => nginx::limits(facts),
+            "haproxy" => haproxy(&statements(facts)),
+            "apache" => apache(&statements(facts)),
+            "lighttpd" => lighttpd(&statements(facts)),
             _ => Self::default(),
         }
     }
 
-    /// The first of what limits how often it may be asked, where it answered with such a status.
-    pub fn refusing(&self, status: u16) -> Option<&Statement> {
-        let is_this = self.refuses_with.contains(&status);
-        self.requests.first().filter(|_| is_this)
+    /// The first of what limits how often it may be asked that may have answered a request for
+    /// `path` with this status.
+    pub fn refusing(&self, status: u16, path: &str) -> Option<&Statement> {
+        let mut limits = self.requests.iter();
+        let limit = limits.find(|limit| limit.may_refuse(status, path));
+        limit.map(|limit| &limit.said)
     }
 }
 
-/// The statements of all files, which end with one of these and with a line where there is none.
-fn statements(facts: &ServerFacts, ends: &[char]) -> Vec<Statement> {
+/// The lines of all files as statements.
+fn statements(facts: &ServerFacts) -> Vec<Statement> {
     let mut statements = Vec::new();
     for file in &facts.configs {
         let name = file.path.rsplit('/').next().unwrap_or(&file.path);
         for (line, text) in (1..).zip(file.text.lines()) {
             let text = text.split('#').next().unwrap_or_default();
-            let parts = text.split(|letter: char| ends.contains(&letter));
-            let words = parts.map(|part| part.split_whitespace().collect::<Vec<_>>());
-            let told = words.filter(|words| !words.is_empty());
-            statements.extend(told.map(|words| Statement {
-                text: words.join(" "),
-                place: Some(format!("{name}:{line}")),
-            }));
+            let words: Vec<&str> = text.split_whitespace().collect();
+            if !words.is_empty() {
+                statements.push(Statement {
+                    text: words.join(" "),
+                    place: Some(format!("{name}:{line}")),
+                });
+            }
         }
     }
     statements
-}
-
-fn nginx(statements: &[Statement]) -> OwnLimits {
-    let of = |name: &'static str| {
-        let all = statements.iter();
-        all.filter(move |one| one.word(0) == Some(name))
-    };
-    let number = |one: &Statement| one.word(1)?.parse().ok();
-    let said = of("worker_connections").find_map(|one| Some((number(one)?, one.clone())));
-    let by_default = || {
-        let text = format!("worker_connections {NGINX_CONNECTIONS}");
-        (NGINX_CONNECTIONS, Statement { text, place: None })
-    };
-    let mut refuses_with = Vec::new();
-    for (limit, status) in [
-        ("limit_req", "limit_req_status"),
-        ("limit_conn", "limit_conn_status"),
-    ] {
-        if of(limit).next().is_some() {
-            let said = of(status).find_map(|one| one.word(1)?.parse().ok());
-            refuses_with.push(said.unwrap_or(NGINX_REFUSES_WITH));
-        }
-    }
-    // Without a file nothing is known of what it ran with.
-    let is_known = !statements.is_empty();
-    OwnLimits {
-        connections: is_known.then(|| said.unwrap_or_else(by_default)),
-        is_for_each_worker: true,
-        requests: of("limit_req").chain(of("limit_conn")).cloned().collect(),
-        refuses_with,
-    }
 }
 
 /// The lowest `maxconn` of any section, listener or server.
@@ -198,14 +166,14 @@ mod tests {
         let (number, said) = found.connections.clone().unwrap();
         assert_eq!(number, 64);
         assert_eq!(said.to_string(), "`worker_connections 64` (own.conf:1)");
-        let refusing = found.refusing(429).unwrap().to_string();
+        let refusing = found.refusing(429, "/").unwrap().to_string();
         assert_eq!(refusing, "`limit_req zone=one burst=5` (own.conf:3)");
-        assert_eq!(found.refusing(503), None);
+        assert_eq!(found.refusing(503, "/"), None);
         let (number, said) = limits("nginx", "events {}").connections.unwrap();
         assert_eq!(number, 512);
         assert_eq!(said.to_string(), "`worker_connections 512`, the default,");
         let conn = limits("nginx", "limit_conn perip 10;");
-        assert!(conn.refusing(503).is_some());
+        assert!(conn.refusing(503, "/").is_some());
         let text = "global\n maxconn 4000\nbackend b\n server s 127.0.0.1:1 maxconn 50 check\n";
         let (number, said) = limits("haproxy", text).connections.unwrap();
         assert_eq!(number, 50);
@@ -229,5 +197,30 @@ mod tests {
                 ..OwnLimits::default()
             }
         );
+    }
+
+    #[test]
+    fn a_limit_refuses_only_what_it_is_for() {
+        let refuses = |text: &str, path: &str| {
+            let said = limits("nginx", text).refusing(503, path).cloned();
+            said.and_then(|said| said.place)
+        };
+        let beside = "server {\n listen 80;\n location / { return 503; }\n \
+                      location /api/\n {\n limit_req zone=a;\n }\n}";
+        assert_eq!(refuses(beside, "/"), None);
+        assert_eq!(refuses(beside, "/api/x?y=1").as_deref(), Some("own.conf:6"));
+        let around = "server {\n location / {\n limit_req zone=a;\n location /deep {}\n }\n \
+                      location /api { }\n location = /exact { } }";
+        assert_eq!(refuses(around, "/x").as_deref(), Some("own.conf:3"));
+        assert_eq!(refuses(around, "/api/x"), None);
+        assert_eq!(refuses(around, "/exact"), None);
+        // A pattern may be for anything, and braces in it and in variables open no block.
+        let pattern = "server {\n set $a ${b}c;\n location ~ \"^/a{2}\" { limit_req zone=a; }\n}";
+        assert_eq!(refuses(pattern, "/").as_deref(), Some("own.conf:3"));
+        let elsewhere = "server { listen 127.0.0.1:81; limit_req zone=a; }\nserver { listen 80; }";
+        assert_eq!(refuses(elsewhere, "/"), None);
+        assert!(refuses(&elsewhere.replace(":81", ":80"), "/").is_some());
+        let deep = "location / {".repeat(200) + "limit_req zone=a;";
+        assert_eq!(refuses(&deep, "/"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Limits of the server's own configuration that are below what the load needs (R34).
 
-use bakeoff_plan::Limits;
+use bakeoff_plan::{Limits, Workload};
 use bakeoff_record::{OwnLimits, THROTTLED_SHARE, TrialRecord};
 
 use crate::check::Check;
@@ -9,7 +9,7 @@ use crate::figures::count;
 use crate::subject::Subject;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
-    let found = own_limit(subject.trial, subject.proxied == Some(true));
+    let found = own_limit(subject.trial, subject.workload);
     let held = subject
         .limited_share()
         .filter(|share| *share > THROTTLED_SHARE);
@@ -50,9 +50,10 @@ fn killed(trial: &TrialRecord) -> Option<String> {
 }
 
 /// The limit of the server's own configuration that is below what its load needs, as a sentence.
-pub fn own_limit(trial: &TrialRecord, proxied: bool) -> Option<String> {
+pub fn own_limit(trial: &TrialRecord, workload: Option<&Workload>) -> Option<String> {
     let limits = OwnLimits::of(trial.server.as_ref()?);
-    connections(trial, &limits, proxied).or_else(|| requests(trial, &limits))
+    let proxied = workload.is_some_and(|workload| workload.proxied);
+    connections(trial, &limits, proxied).or_else(|| requests(trial, &limits, workload?))
 }
 
 /// Each client holds a connection, and through a proxy another one to the upstream.
@@ -87,10 +88,11 @@ fn connections(trial: &TrialRecord, limits: &OwnLimits, proxied: bool) -> Option
     })
 }
 
-fn requests(trial: &TrialRecord, limits: &OwnLimits) -> Option<String> {
+fn requests(trial: &TrialRecord, limits: &OwnLimits, workload: &Workload) -> Option<String> {
     let statuses = &trial.result.as_ref()?.status;
     let (said, status, answers) = statuses.iter().find_map(|(status, answers)| {
-        let said = limits.refusing(*status)?;
+        let mut asked = workload.requests.iter();
+        let said = asked.find_map(|request| limits.refusing(*status, &request.path))?;
         (*answers > 0).then_some((said, *status, *answers))
     })?;
     Some(format!(

@@ -125,7 +125,7 @@ fn row(
     by_clients.sort_by_key(|trial| trial.load.clients());
     let mut limits = by_clients.into_iter();
     OverloadRow {
-        own_limit: limits.find_map(|trial| own_limit(trial, workload.proxied)),
+        own_limit: limits.find_map(|trial| own_limit(trial, Some(workload))),
         contender: contender.name.clone(),
         workload: workload.name.clone(),
         overload: label.clone(),

@@ -434,7 +434,7 @@ fn said_by(
     facts: &ServerFacts,
     rule: Option<Named>,
 ) -> Option<String> {
-    if let Some(limit) = OwnLimits::of(facts).refusing(status) {
+    if let Some(limit) = OwnLimits::of(facts).refusing(status, &choice.path) {
         return Some(format!(
             "{limit} may limit how often it is asked: raise that limit, or ask another path with \
              --path"
