@@ -25,7 +25,15 @@ pub struct Quest<'p> {
 /// each in the plan's order.
 pub fn quests<'p>(plan: &'p Plan, records: &[TrialRecord]) -> Vec<Quest<'p>> {
     let mut quests = Vec::new();
-    let cells = (plan.contenders.len() * plan.workloads.len()).max(1);
+    let cells = (plan.contenders.len() * sought(plan).count()).max(1);
+    let rest_s = plan.rest.as_secs_f64();
+    // The rest between two trials is a part of what one takes, and so is the null server's.
+    let with_rest = |seen: Seen| Seen {
+        took_s: seen.took_s + rest_s,
+        ..seen
+    };
+    let references = sought(plan).flat_map(|(workload, load)| yardstick(records, workload, load));
+    let references_s: f64 = references.map(|seen| with_rest(seen).took_s).sum();
     for (workload, load) in sought(plan) {
         let label = load.label();
         let yardstick_per_s = yardstick(records, workload, load)
@@ -36,11 +44,12 @@ pub fn quests<'p>(plan: &'p Plan, records: &[TrialRecord]) -> Vec<Quest<'p>> {
                     && record.contender == contender.name
                     && record.workload == workload.name
             });
-            let trials = own.filter_map(|record| Seen::of(record, &label)).collect();
+            let seen = own.filter_map(|record| Seen::of(record, &label));
+            let trials = seen.map(with_rest).collect();
             let Some(search) = load.search() else {
                 continue;
             };
-            let budget_s = search.budget.as_secs_f64() / cells as f64;
+            let budget_s = (search.budget.as_secs_f64() - references_s).max(0.0) / cells as f64;
             let Some(progress) = Progress::new(load, trials, budget_s) else {
                 continue;
             };

@@ -195,7 +195,16 @@ impl<'s> Progress<'s> {
     /// Whether the budget has room for a trial; a search leaves room for what follows it.
     pub(crate) fn may_take(&self, step: &Step, is_search: bool) -> bool {
         let kept_s = if is_search { self.reserved_s() } else { 0.0 };
-        self.spent_s() + kept_s + cost_s(self.load, step.length_s) <= self.budget_s
+        let trial_s = step.length_s + self.load.warmup_s + self.overhead_s();
+        self.spent_s() + kept_s + trial_s <= self.budget_s
+    }
+
+    /// What a trial takes beside its load, seconds: as much as the longest so far, as this one may.
+    fn overhead_s(&self) -> f64 {
+        let own = |trial: &Seen| trial.took_s - trial.length_s - self.load.warmup_s;
+        let ran = |trial: &&Seen| !matches!(trial.came, Came::Lost(_));
+        let longest = self.trials.iter().filter(ran).map(own).reduce(f64::max);
+        longest.map_or(OVERHEAD_S, |longest| longest.max(0.0))
     }
 
     /// Confirmation of every goal that has a lower bound, which may fail once, and the curve; half

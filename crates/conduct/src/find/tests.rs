@@ -9,6 +9,11 @@ use super::*;
 
 /// Two contenders and the null server.
 fn plan() -> Plan {
+    plan_with("")
+}
+
+/// The same, with more keys of the search.
+fn plan_with(more: &str) -> Plan {
     let text = r#"
 name = "capacity"
 workloads = ["html-small"]
@@ -22,7 +27,13 @@ server = "caddy"
 slo = ["p99<10ms"]
 errors = ["0.001%"]
 "#;
-    parse(text, "capacity", Path::new("/"), &Builtin).unwrap()
+    parse(
+        &(text.to_owned() + more),
+        "capacity",
+        Path::new("/"),
+        &Builtin,
+    )
+    .unwrap()
 }
 
 /// A trial of a server that carries `capacity` requests a second.
@@ -94,6 +105,24 @@ fn carried_out(plan: &Plan) -> Vec<Trial> {
     }
     assert_eq!(searches.left(&records), Left::default());
     trials
+}
+
+#[test]
+fn rests_and_the_null_server_are_part_of_the_budget() {
+    let mut plan = plan_with("budget = \"4m\"\n");
+    plan.rest = Duration::from_secs(3);
+    let mut searches = Searches::new(&plan, &[]);
+    let mut records = Vec::new();
+    while let Some(trial) = searches.next(&records) {
+        assert!(records.len() < 300, "it ends");
+        records.push(record(&trial, capacity(&trial)));
+    }
+    let took = records
+        .iter()
+        .map(|it| it.took_s() + plan.rest.as_secs_f64());
+    let took: f64 = took.sum();
+    assert!(took <= 240.0, "{took}");
+    assert!(records.len() > 4, "{} trials", records.len());
 }
 
 #[test]

@@ -284,6 +284,21 @@ fn a_budget_that_is_too_small_is_named_and_kept() {
 }
 
 #[test]
+fn a_budget_is_kept_by_servers_that_take_long_to_start() {
+    let load = sought(&["p99<10ms"], &[0.001]);
+    for seconds in [40.0, 60.0, 75.0, 90.0] {
+        let mut sim = Sim::new(1, deterministic);
+        let slow = |step: &Step, number: usize| Seen {
+            took_s: step.length_s + load.warmup_s + 6.0,
+            ..sim.trial(step, number)
+        };
+        let trials = run(&load, seconds, slow);
+        let progress = Progress::new(&load, trials, seconds).unwrap();
+        assert!(progress.spent_s() <= seconds, "{}", progress.spent_s());
+    }
+}
+
+#[test]
 fn a_contender_that_does_not_run_is_given_up() {
     let load = sought(&["p99<10ms"], &[0.001]);
     let lost = |step: &Step, number: usize| Seen {
