@@ -167,3 +167,42 @@ fn a_limit_of_the_servers_own_is_named() {
     let said = limits("events {\n worker_connections 4096; }");
     assert!(!said.contains("worker_connections"), "{said}");
 }
+
+#[test]
+fn a_file_that_configures_no_server_is_named_with_what_to_give() {
+    let scene = Scene::new();
+    let ingress = "apiVersion: networking.k8s.io/v1\nkind: Ingress\n";
+    let unit = "[Unit]\nAfter=a\n[Service]\nExecStart=/usr/bin/app --port 80\n";
+    std::fs::create_dir(scene.path("conf")).unwrap();
+    std::fs::write(scene.path("conf/haproxy.cfg"), "").unwrap();
+    for (name, bytes, words) in [
+        ("nginx.conf", &b"\n"[..], "nginx.conf is empty"),
+        (
+            "site.conf",
+            b"%PDF-1.4\n\xe2",
+            "is a PDF; expected the configuration",
+        ),
+        (".htaccess", b"RewriteEngine On\n", "is a .htaccess"),
+        (
+            "nginx.yaml",
+            ingress.as_bytes(),
+            "describes Ingress of Kubernetes",
+        ),
+        (
+            "nginx.service",
+            unit.as_bytes(),
+            "--start '/usr/bin/app --port 80'",
+        ),
+        ("Dockerfile", b"FROM nginx\n", "--image NAME"),
+    ] {
+        std::fs::write(scene.path(name), bytes).unwrap();
+        scene
+            .run(&["race", name, "http://127.0.0.1:9/"])
+            .expect(2)
+            .says(words);
+    }
+    let folder = scene
+        .run(&["race", "conf", "http://127.0.0.1:9/"])
+        .expect(2);
+    folder.says("conf/haproxy.cfg");
+}

@@ -146,6 +146,21 @@ fn the_site_of_haproxy_is_asked_and_is_in_one_plan_with_another_server() {
 }
 
 #[test]
+fn a_caddyfile_without_a_site_is_refused_and_one_with_a_mark_is_read() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["caddy"]) {
+        return;
+    }
+    scene.write("a/Caddyfile", "import sites/*\n");
+    scene.write("b/Caddyfile", "\u{feff}:8099 {\n\trespond hello\n}\n");
+    let finished = scene.run(&["try", "a/Caddyfile", "b/Caddyfile", "--format", "json"]);
+    let tried = expect(finished, 2);
+    let files = tried["files"].as_array().unwrap();
+    let ends: Vec<_> = files.iter().map(|it| &it["end"]).collect();
+    assert_eq!(ends, ["refused", "answered"], "{tried:#}");
+}
+
+#[test]
 fn what_is_not_answered_rightly_or_cannot_be_measured_is_said_with_what_to_do() {
     let scene = Scene::new();
     if !are_installed(&scene, &["caddy"]) {

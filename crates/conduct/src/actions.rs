@@ -11,6 +11,7 @@ use bakeoff_plan::{Action, Actions, Load, LoadModel};
 use bakeoff_record::{
     ActionDone, ActionPart, Gap, Latencies, Lost, LostAt, Outcome, OutcomeCounts, TakenUp,
 };
+use bakeoff_stage::is_about_failure;
 
 use crate::clock::Clock;
 use crate::site::{Ask, Staged};
@@ -21,18 +22,7 @@ pub(crate) const NOTES_MAX: usize = 2_000_000;
 const NOTES_MORE: (f64, f64) = (1.2, 1_000.0);
 /// So long before an action what it is about is made: a key may take a while.
 const READY_BEFORE: Duration = Duration::from_millis(250);
-/// Words of lines in which a server says that something went wrong.
-const OF_FAILURE: [&str; 8] = [
-    "alert",
-    "crit",
-    "emerg",
-    "error",
-    "fail",
-    "panic",
-    "refused",
-    "timed out",
-];
-/// Characters of such a line that are kept.
+/// Characters of a line about a failure that are kept.
 const LINE_MAX: usize = 300;
 /// How far before and after an action latencies are compared, nanoseconds.
 const NEAR_NS: i64 = 1_000_000_000;
@@ -297,13 +287,9 @@ impl Stretch<'_> {
 
 /// The last line about a failure in the end of an output that was not in an earlier end of it.
 fn of_failure(before: &str, now: &str) -> Option<String> {
-    let is_of_failure = |line: &&str| {
-        let line = line.to_ascii_lowercase();
-        OF_FAILURE.iter().any(|word| line.contains(word))
-    };
     let known: HashSet<&str> = before.lines().collect();
     let mut lines = now.lines().rev().filter(|line| !known.contains(line));
-    let line = lines.find(is_of_failure)?;
+    let line = lines.find(|line| is_about_failure(line))?;
     Some(line.trim().chars().take(LINE_MAX).collect())
 }
 

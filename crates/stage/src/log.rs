@@ -8,6 +8,26 @@ use std::path::{Path, PathBuf};
 const TAIL_BYTES: u64 = 4096;
 const TAIL_LINES: usize = 20;
 
+/// Words of lines in which a server says that something went wrong.
+const OF_FAILURE: [&str; 9] = [
+    "alert",
+    "crit",
+    "emerg",
+    "error",
+    "fail",
+    "fatal",
+    "panic",
+    "refused",
+    "timed out",
+];
+
+/// Whether a line of a server's output is about a failure, as its words say: which of many lines a
+/// message shows, and nothing else, depends on it.
+pub fn is_about_failure(line: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    OF_FAILURE.iter().any(|word| line.contains(word))
+}
+
 /// Where a server's output goes.
 #[derive(Debug)]
 pub(crate) struct Log {
@@ -42,6 +62,18 @@ pub(crate) fn read(path: &Path, from: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_about_a_failure_is_known_by_its_words() {
+        for (line, expected) in [
+            ("2026/12/01 [emerg] 7#7: bind() to 0.0.0.0:80 failed", true),
+            ("[ALERT] (7) : parsing: unknown keyword", true),
+            ("{\"level\":\"fatal\"}", true),
+            ("{\"level\":\"info\",\"msg\":\"serving\"}", false),
+        ] {
+            assert_eq!(is_about_failure(line), expected, "{line}");
+        }
+    }
 
     #[test]
     fn the_tail_is_the_last_lines_after_a_place() {

@@ -44,8 +44,15 @@ impl Servers {
         let files = OwnFiles::read(path, &server.own)?;
         let mut found = Found::read(&server.name, &files.texts());
         found.logs.retain(|log| !is_made(&log.place.file));
+        let mut texts = files.texts().into_iter();
+        if let Some(marked) = texts.find(|file| server.own.refuses_mark(file.text)) {
+            found.problems.insert(0, of_mark(&server, marked.path));
+        }
         if let Some(text) = adapted(&server, path, &found) {
             found.adapt(&server.name, &text);
+            if found.listeners.is_empty() {
+                found.problems.push(of_no_site(&server, path));
+            }
         }
         Ok(found)
     }
@@ -61,6 +68,34 @@ impl Servers {
         let host = choice.host.as_deref();
         let asked = choice.path.split('?').next().unwrap_or_default();
         Routes::of(&files.texts()).forbidding(host, choice.protocol.is_secure(), asked)
+    }
+}
+
+/// What to do about a file in which the program itself finds nothing to serve.
+fn of_no_site(server: &Server, path: &Path) -> Problem {
+    Problem {
+        place: Place {
+            file: path.to_owned(),
+            line: 1,
+        },
+        what: format!("{} finds no site in it", server.title()),
+        hint: "add one, or put the files here that it takes in".to_owned(),
+    }
+}
+
+/// What to do about a mark of the byte order.
+fn of_mark(server: &Server, file: &Path) -> Problem {
+    Problem {
+        place: Place {
+            file: file.to_owned(),
+            line: 1,
+        },
+        what: format!(
+            "it begins with a mark of the byte order (BOM), which {} takes for a part of its first \
+             word",
+            server.title()
+        ),
+        hint: "save it as UTF-8 without one".to_owned(),
     }
 }
 
@@ -174,6 +209,28 @@ mod tests {
             std::fs::write(&path, format!("{text}# {{{{ port }}}}\n")).unwrap();
             let found = servers.look_into(server, &path).unwrap();
             assert_eq!(found.problems, [], "{server}");
+        }
+    }
+
+    #[test]
+    fn a_mark_of_the_byte_order_is_passed_over_or_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let servers = Servers::new(None);
+        for (server, text, refused) in [
+            ("caddy", ":8080 {\n\trespond ok\n}\n", false),
+            ("nginx", "server { listen 8080; }\n", true),
+            ("haproxy", "frontend f\n  bind :8080\n", true),
+            ("lighttpd", "server.port = 8080\n", true),
+            ("apache", "Listen 8080\n", true),
+        ] {
+            let path = folder.path().join(server);
+            std::fs::write(&path, format!("\u{feff}{text}")).unwrap();
+            let found = servers.look_into(server, &path).unwrap();
+            let named = found.problems.iter().find(|it| it.what.contains("BOM"));
+            assert_eq!(named.is_some(), refused, "{server}: {:?}", found.problems);
+            let files = OwnFiles::read(&path, &servers.find(server).unwrap().own).unwrap();
+            let is_marked = |file: &Text<'_>| file.text.starts_with('\u{feff}');
+            assert_eq!(files.texts().iter().any(is_marked), refused, "{server}");
         }
     }
 

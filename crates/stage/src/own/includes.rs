@@ -141,7 +141,7 @@ impl Reader<'_> {
             .checked_sub(length)
             .ok_or_else(|| self.too_many())?;
         // No rule could change the lines of another text, and the server would read them.
-        let text = text_of(bytes).map_err(fail)?;
+        let text = self.rules.without_mark(text_of(bytes).map_err(fail)?);
         let access = Access::of(&metadata);
         if self.files.is_empty() {
             self.begin(&path, &text, access)?;

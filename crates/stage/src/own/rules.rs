@@ -28,6 +28,10 @@ pub(crate) struct OwnTable {
     #[serde(default)]
     change: Vec<ChangeTable>,
     insert: Option<Insert>,
+    /// Whether the server passes over a mark of the byte order at the beginning of a file, or
+    /// refuses it; where neither is known, the mark stays.
+    #[serde(rename = "byte-order-mark")]
+    byte_order_mark: Option<bool>,
     /// Names that such files usually have.
     #[serde(default)]
     names: Vec<String>,
@@ -116,6 +120,9 @@ pub(crate) struct Insert {
     pub(crate) why: String,
 }
 
+/// What some editors write at the beginning of a file.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// `[own]`, ready to be used.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OwnRules {
@@ -125,6 +132,7 @@ pub(crate) struct OwnRules {
     pub(crate) comment: Option<Regex>,
     pub(crate) changes: Vec<Rule>,
     pub(crate) insert: Option<(Regex, Insert)>,
+    pub(crate) byte_order_mark: Option<bool>,
     pub(crate) names: Vec<String>,
     pub(crate) looks_like: Option<Regex>,
     pub(crate) proxies: Option<Regex>,
@@ -203,6 +211,7 @@ impl OwnTable {
             comment: optional("comment", &self.comment)?,
             changes,
             insert: insert.transpose()?,
+            byte_order_mark: self.byte_order_mark,
             names: self.names.clone(),
             looks_like: optional("looks_like", &self.looks_like)?,
             proxies: optional("proxies", &self.proxies)?,
@@ -223,6 +232,21 @@ impl OwnRules {
     /// Keeps the rules that are for files in a box, or for those without.
     pub(crate) fn keep_for(&mut self, boxed: bool) {
         self.changes.retain(|rule| rule.boxed == boxed);
+    }
+
+    /// A file's text without the mark of the byte order that the server passes over: what a trial
+    /// puts before it would make it part of a word.
+    pub(super) fn without_mark(&self, text: String) -> String {
+        match text.strip_prefix(BYTE_ORDER_MARK) {
+            Some(bare) if self.byte_order_mark == Some(true) => bare.to_owned(),
+            _ => text,
+        }
+    }
+
+    /// Whether the server takes the mark of the byte order at the beginning of this text for a part
+    /// of its first word.
+    pub(crate) fn refuses_mark(&self, text: &str) -> bool {
+        self.byte_order_mark == Some(false) && text.starts_with(BYTE_ORDER_MARK)
     }
 
     /// Whether a rule asks what a block says.

@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::Protocol;
-use bakeoff_record::{read_regular, shell_path};
-use bakeoff_stage::{FileFound, Server, Servers, Service, UpstreamKind, compose};
+use bakeoff_record::{RecordFolder, kind_of_bytes, read_regular, shell_path};
+use bakeoff_stage::{
+    FileFound, Misplaced, Server, Servers, Service, UpstreamKind, compose, misplaced,
+};
 
 use crate::exit;
 
 /// Longest configuration file that is looked into.
 const CONFIG_BYTES_MAX: u64 = 4 << 20;
+/// Entries of a folder that are looked at for a configuration file.
+const ENTRIES_MAX: usize = 1_000;
 
 /// A configuration file.
 #[derive(Debug, Clone)]
@@ -44,12 +48,28 @@ pub(super) fn read(
     let shown = path.display();
     let failed =
         |cause: &dyn std::fmt::Display| exit::usage(format!("failed to read {shown}: {cause}"));
+    if path.is_dir() {
+        return Err(exit::usage(of_folder(&path, servers)));
+    }
+    if path.to_str().is_none() {
+        return Err(exit::usage(format!(
+            "the path {shown} is not UTF-8, and a plan names files in UTF-8: rename it"
+        )));
+    }
     let bytes = read_regular(&path, CONFIG_BYTES_MAX).map_err(|error| failed(&error))?;
+    if let Some(kind) = kind_of_bytes(&bytes) {
+        let problem = format!("{shown} is {kind}; expected the configuration of a server");
+        return Err(exit::usage(problem));
+    }
     let text = String::from_utf8_lossy(&bytes);
-    if let Some(services) = compose(&path, &text) {
+    let text = text.trim_start_matches('\u{feff}');
+    if let Some(services) = compose(&path, text) {
         return Err(exit::usage(of_compose(&path, &services)));
     }
-    if is_caddy_json(&text) {
+    if let Some(Misplaced { what, instead }) = misplaced(&path, text) {
+        return Err(exit::usage(format!("{shown} {what}; {instead}")));
+    }
+    if is_caddy_json(text) {
         return Err(exit::usage(format!(
             "{shown} is in Caddy's JSON, and only Caddyfiles are read; add \
              --start 'caddy run --config {}' to start it yourself",
@@ -58,7 +78,7 @@ pub(super) fn read(
     }
     let mut names = match said {
         Some(said) if said.of_one => Vec::new(),
-        _ => servers.recognise(&path, &text).servers,
+        _ => servers.recognise(&path, text).servers,
     };
     let last = names.pop();
     let found: Server = match (said, last, names.as_slice()) {
@@ -94,6 +114,26 @@ pub(super) fn read(
         path,
         found: found_in,
     })
+}
+
+/// What to name instead of a folder.
+fn of_folder(path: &Path, servers: &Servers) -> String {
+    let shown = path.display();
+    if RecordFolder::is_at(path).unwrap_or(false) {
+        let record = shell_path(path);
+        return format!("{shown} is a record of bakeoff; `bakeoff report {record}` explains it");
+    }
+    let entries = path.read_dir().into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .take(ENTRIES_MAX)
+        .map(|entry| entry.path())
+        .filter(|file| file.is_file() && servers.recognise(file, "").servers.len() == 1)
+        .collect();
+    files.sort();
+    let such = files.first().map_or(String::new(), |file| {
+        format!(", such as {}", shell_path(file))
+    });
+    format!("{shown} is a folder; name the configuration file in it{such}")
 }
 
 /// Whether a text is Caddy's own form of a configuration, an object with `apps`.

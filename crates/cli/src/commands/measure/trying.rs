@@ -14,7 +14,8 @@ use bakeoff_plan::{Plan, Protocol, Request, Workload};
 use bakeoff_record::{AnswerCheck, ConfigChange, OwnLimits, ServerFacts};
 use bakeoff_report::Redaction;
 use bakeoff_stage::{
-    Choice, FileFound, Named, Stage, StageError, Surroundings, without_trial_folders,
+    Choice, FileFound, Named, Stage, StageError, Surroundings, is_about_failure,
+    without_trial_folders,
 };
 
 use super::load::address::{has_scheme, is_address, lacks_slashes};
@@ -404,17 +405,11 @@ fn is_before_start(error: &StageError) -> bool {
 fn of_stage(error: &StageError) -> String {
     let step = crate::display::step_name(error.step);
     let message = error.message.as_deref().unwrap_or("").trim();
-    let lines: Vec<&str> = message.lines().collect();
     // Servers report much before the line that says why.
-    let says_why = |line: &&&str| {
-        let line = line.to_lowercase();
-        ["error", "alert", "emerg", "fatal"]
-            .iter()
-            .any(|word| line.contains(word))
-    };
-    let mut why: Vec<&str> = lines.iter().filter(says_why).copied().collect();
+    let lines = message.lines();
+    let mut why: Vec<&str> = lines.filter(|line| is_about_failure(line)).collect();
     if why.is_empty() {
-        why = lines;
+        why = message.lines().collect();
     }
     let last = &why[why.len().saturating_sub(text::LINES_MAX / 2)..];
     let below: String = last.iter().map(|line| format!("\n{line}")).collect();

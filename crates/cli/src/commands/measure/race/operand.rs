@@ -259,10 +259,9 @@ fn operand(
         let host = if is_port { "127.0.0.1" } else { "" };
         return url(&address::url(&format!("{host}{text}")).map_err(exit::usage)?);
     }
-    if path.is_dir() {
-        return Err(exit::usage(format!(
-            "{text} is a folder; name the configuration file in it"
-        )));
+    // A folder, or what can only be read once, says what it is.
+    if path.exists() {
+        return file(path, servers, said);
     }
     if text.starts_with('.') || text.contains('/') {
         return Err(exit::usage(format!("there is no file {text}")));
@@ -484,7 +483,7 @@ mod tests {
         let path = folder.path().join("nginx.conf");
         std::fs::write(&path, "events {}\nhttp { server { listen 80; } }\n").unwrap();
         let unknown = folder.path().join("unknown");
-        std::fs::write(&unknown, "\n").unwrap();
+        std::fs::write(&unknown, "unknown words\n").unwrap();
         let server = |path: &Path, of_one: bool| {
             let said = Some(Said {
                 server: "caddy",
