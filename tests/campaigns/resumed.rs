@@ -68,6 +68,16 @@ fn check(scene: &Scene, record: &str, more: &[&str], expected: &str) {
 }
 
 #[test]
+fn a_campaign_that_was_stopped_at_once_keeps_no_measurement() {
+    let scene = Scene::of("stop_after = 0");
+    let race = ["race", "nginx", "caddy", "--rounds", "3", "--out", "record"];
+    let stopped = scene.run(&race).expect(130);
+    stopped.says(
+        "interrupted; nothing was measured yet, `bakeoff run --resume record` begins with it",
+    );
+}
+
+#[test]
 fn a_record_of_hosts_goes_on_with_their_file() {
     let scene = Scene::raced(&["--rounds", "1"]);
     scene.change("record", "my record", |record| {

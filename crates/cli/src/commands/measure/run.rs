@@ -123,9 +123,9 @@ pub(super) fn campaign(
     }
     let needed_again = resumed::needed_again(destination, library);
     let resume = resumed::command(&plan, &path, &needed_again);
-    let kept = format!("what was measured is kept, `{resume}` goes on");
-    interrupt.say_last(&format!("interrupted; {kept}"));
+    interrupt.say_last(&format!("interrupted; {}", what_is_kept(&earlier, &resume)));
     let begun = Begun {
+        resume: &resume,
         plan: &plan,
         path: &path,
         destination,
@@ -134,7 +134,7 @@ pub(super) fn campaign(
     };
     let warnings = place.others.iter().map(disturbed_by).collect();
     let end = begun.carry_out(folder, earlier, places, warnings, endpoint)?;
-    finish(destination, &path, &end, &kept, &needed_again)
+    finish(destination, &path, &end, &resume, &needed_again)
 }
 
 /// Refuses what is wrong whatever the machine is like: the record at `path`, which is there
@@ -194,10 +194,12 @@ fn finish(
     destination: &Destination,
     path: &Path,
     end: &CampaignEnd,
-    kept: &str,
+    resume: &str,
     needed_again: &str,
 ) -> anyhow::Result<u8> {
-    let redacted = report::redacted(Record::read(path)?, destination.show_secrets);
+    let record = Record::read(path)?;
+    let kept = what_is_kept(&record.trials, resume);
+    let redacted = report::redacted(record, destination.show_secrets);
     let report = Drawn::of(&redacted, path);
     let page = write_page(&report, path);
     let has_page = page.is_ok();
@@ -274,6 +276,8 @@ fn disturbed_by(other: &String) -> Warning {
 
 /// A campaign whose first trial is about to begin.
 struct Begun<'a> {
+    /// The command that goes on with it.
+    resume: &'a str,
     plan: &'a Plan,
     path: &'a Path,
     destination: &'a Destination,
@@ -355,6 +359,12 @@ impl Begun<'_> {
             if let Some(metrics) = &mut metrics {
                 metrics.hear(&event);
             }
+            if let Event::Ended(trial) = &event
+                && trial.result.is_some()
+            {
+                let kept = what_is_kept(std::slice::from_ref(*trial), self.resume);
+                self.interrupt.say_last(&format!("interrupted; {kept}"));
+            }
             if let Event::Observed(trial) = &event {
                 let lines = unequal.observed(trial);
                 lines.iter().for_each(|line| display.note(line));
@@ -362,6 +372,16 @@ impl Begun<'_> {
         });
         display.finish();
         Ok(end?)
+    }
+}
+
+/// What a campaign that was stopped leaves, and the command that goes on.
+fn what_is_kept(trials: &[TrialRecord], resume: &str) -> String {
+    let is_measured = |trial: &TrialRecord| trial.result.is_some();
+    if trials.iter().any(is_measured) {
+        format!("what was measured is kept, `{resume}` goes on")
+    } else {
+        format!("nothing was measured yet, `{resume}` begins with it")
     }
 }
 
