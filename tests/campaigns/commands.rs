@@ -9,6 +9,19 @@ use crate::support::plan;
 use crate::support::scene::Scene;
 
 #[test]
+fn help_that_cannot_be_written_is_no_success() {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "\"$1\" --help > /dev/full", "sh"]);
+    let output = shell.arg(env!("CARGO_BIN_EXE_bakeoff")).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("failed to write to standard output"),
+        "{stderr}"
+    );
+}
+
+#[test]
 fn help_names_every_command_and_the_exit_codes() {
     let help = Scene::new().run(&["--help"]).expect(0).stdout;
     for command in [

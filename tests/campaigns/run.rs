@@ -228,3 +228,13 @@ fn a_plan_names_what_is_missing_before_it_runs() {
     );
     assert!(!scene.path("bakeoff-results").exists());
 }
+
+#[test]
+fn a_file_that_is_no_plan_is_named_with_the_commands_for_it() {
+    let scene = Scene::new();
+    std::fs::write(scene.path("nginx.conf"), "events {}\n").unwrap();
+    let refused = scene.run(&["run", "nginx.conf"]).expect(2);
+    refused
+        .says("does not end in .toml")
+        .says("bakeoff race nginx.conf OTHER");
+}

@@ -9,7 +9,7 @@ use bakeoff_plan::{
     Arrival, Builtin, Library, Overrides, Plan, RoundsAsked, ValueTable, builtin_plan,
     builtin_plans, builtin_workloads, first_sentence, nearest, parse,
 };
-use bakeoff_record::{open_regular, read_regular_text};
+use bakeoff_record::{open_regular, read_regular_text, shell_path};
 use bakeoff_stage::Servers;
 
 use crate::exit;
@@ -139,6 +139,14 @@ impl Folder {
         }
         match builtin_plan(plan) {
             Some(text) => Ok((text.to_owned(), format!("plans/{plan}.toml"), here)),
+            None if here.join(plan).is_file() => {
+                let file = shell_path(Path::new(plan));
+                Err(exit::usage(format!(
+                    "{plan} is a file whose name does not end in .toml, as those of plans do; the \
+                     configuration of a server is shown by `bakeoff try {file}`, and measured by \
+                     `bakeoff race {file} OTHER`"
+                )))
+            }
             None => {
                 let names = self.plan_names();
                 let near = nearest(plan, names.iter().map(String::as_str));

@@ -67,8 +67,16 @@ pub(crate) fn from_clap(error: &clap::Error) -> ExitCode {
         plain_lines(&text) == text
     });
     if all_plain {
-        // There is nowhere to report that this failed.
-        let _ = error.print();
+        // Where an error cannot be printed, there is nowhere to report that.
+        if let Err(cause) = error.print()
+            && !error.use_stderr()
+            && cause.kind() != std::io::ErrorKind::BrokenPipe
+        {
+            note(&format!(
+                "error: failed to write to standard output: {cause}"
+            ));
+            return ExitCode::from(crate::exit::FAILED);
+        }
     } else {
         // It repeats arguments, and would do so with what a terminal acts on.
         note(error.to_string().trim_end());

@@ -116,7 +116,7 @@ const REQUEST: [(&str, Means); 27] = [
 ];
 
 /// Flags of `load` alone.
-const LOAD: [(&str, Means); 64] = [
+const LOAD: [(&str, Means); 66] = [
     (
         "connections concurrency concurrent vus max-vus users max-workers max-connections",
         Ours("clients"),
@@ -158,7 +158,8 @@ const LOAD: [(&str, Means); 64] = [
     ("tlsv1.3", Fixed("tls_version", "1.3")),
     ("haproxy-protocol", Fixed("proxy_protocol", "v1")),
     (
-        "l latency latencies latency-correction lazy tlsv1.2 benchmark internet uniform fasthttp \
+        "l headless latency latencies \
+         latency-correction lazy tlsv1.2 benchmark internet uniform fasthttp \
          stream no-buffer no-setup no-teardown no-thresholds no-usage-report \
          discard-response-bodies \
          stats-success-breakdown renderStatusCodes",
@@ -267,6 +268,11 @@ const LOAD: [(&str, Means); 64] = [
         "time connection-active-timeout forever",
         "the measured time is -d 30s",
     ),
+    instead(
+        "spawn-rate hatch-rate ramp-up rampup",
+        "all clients begin at once: -r 100..1000 is a rate that grows",
+    ),
+    instead("run-time test-time", "the measured time is -d 30s"),
     instead("reps", "-n N is the number of all requests together"),
     instead(
         "jitter",

@@ -13,6 +13,19 @@ use bakeoff_load::shown_url;
 /// What it could mean instead, and what to write.
 pub(in crate::commands::measure) fn url(text: &str) -> Result<String, String> {
     let safe = shown_url(text);
+    if let Some(socket) = socket_of(&safe) {
+        return Err(format!(
+            "{socket} is a socket in the file system: write \
+             `bakeoff load --unix-socket {socket} http://localhost/`",
+            socket = socket.escape_debug()
+        ));
+    }
+    if text.starts_with(['\'', '"', '<', '\u{201c}', '\u{2018}']) {
+        return Err(format!(
+            "`{}` has a mark before the URL: leave it out, and the one behind it",
+            safe.escape_debug()
+        ));
+    }
     let (authority, path) = cut(&safe);
     // The engine refuses a user's name and password without repeating them.
     if has_scheme(text) || authority.contains('@') {
@@ -59,6 +72,18 @@ pub(in crate::commands::measure) fn url(text: &str) -> Result<String, String> {
             "`{shown}` may mean http or https: write http://{shown} or https://{shown}"
         )),
     }
+}
+
+/// The path in `unix:/run/a.sock`, or in `http+unix://%2Frun%2Fa.sock/`.
+fn socket_of(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once(':')?;
+    let is_socket = ["unix", "http+unix", "httpunix"].contains(&scheme.to_lowercase().as_str());
+    let rest = rest
+        .trim_start_matches("//")
+        .replace("%2F", "/")
+        .replace("%2f", "/");
+    let path = rest.trim_end_matches('/').trim_end_matches(':');
+    (is_socket && path.starts_with('/')).then(|| path.to_owned())
 }
 
 /// Whether a text begins as a URL does. One that is part of a query is not the text's own.
@@ -184,6 +209,16 @@ mod tests {
     #[test]
     fn what_can_mean_two_things_is_refused_with_both() {
         for (text, hint) in [
+            (
+                "unix:/run/a.sock",
+                "--unix-socket /run/a.sock http://localhost/",
+            ),
+            (
+                "http+unix://%2Frun%2Fa.sock/",
+                "--unix-socket /run/a.sock http://localhost/",
+            ),
+            ("'http://a/'", "has a mark before the URL"),
+            ("<http://a/>", "has a mark before the URL"),
             ("", "http://127.0.0.1:8080/"),
             ("/a", "write http://127.0.0.1:8080/a"),
             (
