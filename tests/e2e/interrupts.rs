@@ -76,7 +76,13 @@ fn check(step: &str, stuck: &Stuck) {
     let finished = finished.expect(130).says("interrupted");
     scene.assert_empty();
     if scene.path("record").exists() {
-        finished.says("`bakeoff run --resume record --library library` goes on");
+        let trials = std::fs::read_to_string(scene.path("record/trials.jsonl")).unwrap();
+        let (kept, goes_on) = match trials.contains("\"result\":{") {
+            true => ("what was measured is kept", "goes on"),
+            false => ("nothing was measured yet", "begins with it"),
+        };
+        let resume = "`bakeoff run --resume record --library library`";
+        finished.says(&format!("interrupted; {kept}, {resume} {goes_on}"));
         scene.run(&["report", "record"]).expect(0);
     } else {
         scene.run(&["list"]).expect(0);

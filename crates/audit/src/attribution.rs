@@ -103,10 +103,13 @@ fn typical<'r>(cell: &Cell<'r>) -> Option<&'r TrialRecord> {
         .min_by(|left, right| away(left).total_cmp(&away(right)))
 }
 
+/// What the figures of a trial say of one cause, if they do.
+type Row = fn(&Subject<'_>) -> Option<String>;
+
 /// Every cause that the figures of one trial speak for, never empty. A rate that was given and
 /// kept has no bottleneck, whatever was busy.
 fn causes(subject: &Subject<'_>) -> Vec<Cause> {
-    let rows: [(Limiter, fn(&Subject<'_>) -> Option<String>); 13] = [
+    let rows: [(Limiter, Row); 13] = [
         (Limiter::ClientLimits, client_local),
         (Limiter::Nothing, kept_up),
         (Limiter::OtherLoad, other_load),

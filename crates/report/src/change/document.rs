@@ -57,7 +57,9 @@ fn names<'r>(table: Costs<'r>, report: &ChangeReport) -> Costs<'r> {
         .text("setting", "load", |it| it.setting.clone())
         .shown_if(has_several)
         .text("action", "action", |it| it.action.name())
-        .data("rate_per_s", Unit::PerSecond, |it| number(it, it.rate_per_s))
+        .data("rate_per_s", Unit::PerSecond, |it| {
+            number(it, it.rate_per_s)
+        })
         .count("actions", "times", |it| it.actions)
 }
 
@@ -140,11 +142,13 @@ fn unseen(cost: &Cost) -> &'static str {
     }
 }
 
+/// What a server used at a time around an action.
+type Time = fn(Around) -> f64;
+
 fn processes(mut table: Costs<'_>) -> Costs<'_> {
-    let of = |around: Option<Around>, value: fn(Around) -> f64| {
-        or(around.map(value), "nobody watched its processes")
-    };
-    let times: [(&str, &str, fn(Around) -> f64); 3] = [
+    let of =
+        |around: Option<Around>, value: Time| or(around.map(value), "nobody watched its processes");
+    let times: [(&str, &str, Time); 3] = [
         ("processes_before", "processes", |it| it.before),
         ("processes_peak", "most after", |it| it.peak),
         ("processes_at_end", "at the end", |it| it.at_end),
@@ -153,7 +157,7 @@ fn processes(mut table: Costs<'_>) -> Costs<'_> {
         table = table.count(name, title, |it| of(it.processes, value));
         table = table.within(Extent::Full);
     }
-    let times: [(&str, &str, fn(Around) -> f64); 2] = [
+    let times: [(&str, &str, Time); 2] = [
         ("memory_before_bytes", "memory", |it| it.before),
         ("memory_peak_bytes", "most after", |it| it.peak),
     ];
