@@ -4,6 +4,7 @@ use crate::action::Actions;
 use crate::error::PlanError;
 use crate::file::{ChangeTable, DurationText, PlanFile};
 use crate::load::{Load, LoadModel};
+use crate::loads::TWO_RATES;
 use crate::model::Plan;
 use crate::rules::{self, Fault};
 use crate::searches::{TableKind, of_tables};
@@ -95,8 +96,7 @@ fn model(table: &ChangeTable) -> Result<LoadModel, (&'static str, Fault)> {
         });
     };
     if table.rate.is_some() {
-        let problem = "`rate` and `capacity_share` both say how many requests are sent";
-        let fault = Fault::new(problem, "take one of them out");
+        let fault = Fault::new(TWO_RATES, "take one of them out");
         return Err(("capacity_share", fault));
     }
     let fix = "write a share from 0.01 to 1";

@@ -73,12 +73,15 @@ impl Load {
     }
 }
 
+/// What is wrong with a rate and a share of the capacity in one table.
+pub(crate) const TWO_RATES: &str =
+    "`rate` and `capacity_share` both say how many requests are sent";
+
 /// What contradicts each other in an open loop: the key, the problem and what to do.
 fn open_loop(table: &LoadTable) -> Result<(), (&'static str, &'static str, &'static str)> {
     let one = "take one of them out";
     if table.rate.is_some() && table.capacity_share.is_some() {
-        let problem = "`rate` and `capacity_share` both say how many requests are sent";
-        return Err(("capacity_share", problem, one));
+        return Err(("capacity_share", TWO_RATES, one));
     }
     let is_open = table.rate.is_some() || table.capacity_share.is_some();
     if is_open && table.connect == Some(Connect::AsNeeded) {
